@@ -1,0 +1,1 @@
+"""The vocabulary that protocols, memberships and hosts share."""

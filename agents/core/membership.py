@@ -1,0 +1,89 @@
+"""The membership: who else is there, as far as this peer needs to know.
+
+Dissemination asks it for `members` and `sample`, and nothing else. One membership serves one scope:
+a community, a cluster, or (scope "") everybody. A `Carrier` lets the layer above spread its own
+news with the membership's messages (CAMCAST 3.3: "using the updates of the underlying membership
+algorithm").
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+from typing import Protocol as Structural
+
+from agents.core.draw import sample
+from agents.core.messages import Message, PeerId, ScopedMessage, ScopedTimer
+from agents.core.port import Port
+from agents.core.protocol import Parameters, make_parameters
+from agents.core.setting import Setting
+
+
+class Carrier(Structural):
+    """The layer above, as a membership sees it."""
+
+    def outgoing_news(self) -> bytes:
+        """What the next message, or this peer's entry in one, shall carry; empty for nothing."""
+
+    def incoming_news(self, peer: PeerId, news: bytes) -> None:
+        """What that peer had to say, be it that others passed it on."""
+
+    def membership_ready(self) -> None:
+        """The peer is now a member of the scope."""
+
+
+class Population:
+    """Whom a static membership draws its table from, and how large it shall be."""
+
+    __slots__ = ("peers", "size")
+
+    def __init__(self, peers: Sequence[PeerId], size: int) -> None:
+        self.peers = peers
+        self.size = size
+
+
+class Membership(ABC):
+    """One peer's knowledge of one scope."""
+
+    name: ClassVar[str]
+    Parameters: ClassVar[type[Parameters]] = Parameters
+    messages: ClassVar[tuple[type[Message], ...]] = ()
+    instant: ClassVar[bool] = False
+    """Whether its tables are there from the first moment, known in advance."""
+
+    def __init__(
+        self, port: Port, setting: Setting, scope: str, population: Population, carrier: Carrier
+    ) -> None:
+        self.port = port
+        self.setting = setting
+        self.scope = scope
+        self.population = population
+        self.carrier = carrier
+        self.parameters: Any = make_parameters(self.Parameters, setting.membership_parameters)
+
+    @property
+    @abstractmethod
+    def members(self) -> Sequence[PeerId]:
+        """Those whom this peer knows, itself not among them."""
+
+    @abstractmethod
+    def join(self) -> None:
+        """Become a member; `carrier.membership_ready` is called when that is done."""
+
+    @abstractmethod
+    def leave(self) -> None: ...
+
+    def resize(self, size: int) -> None:
+        """The table shall now be of that size, where its size is not its own affair."""
+        self.population = Population(self.population.peers, size)
+
+    def sample(self, count: int) -> list[PeerId]:
+        """That many different members at random, or all if there are fewer."""
+        return sample(self.members, count, self.port.rng.random)
+
+    def on_message(self, sender: PeerId, message: ScopedMessage) -> None:
+        raise AssertionError(f"{self.name} has no messages, yet was handed {message!r}")
+
+    def on_timer(self, timer: ScopedTimer) -> None:
+        raise AssertionError(f"{self.name} has no timers, yet was handed {timer!r}")
