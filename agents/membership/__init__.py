@@ -1,0 +1,1 @@
+"""Memberships, one file each, registered on its last line."""
