@@ -1,0 +1,1 @@
+"""Dissemination protocols, one file each, registered on its last line."""
