@@ -1,0 +1,1 @@
+"""The emulator: experiment files, the two engines, and the command line."""

@@ -1,0 +1,149 @@
+"""A draft: an experiment in which some parts are wrong, and `None` stands for each of those.
+
+It lets the checks go on behind a mistake, so that a user hears of all mistakes at once.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from agents.core.topics import ROOT
+from testbed.model.distributions import Latency
+from testbed.model.errors import FieldPath, Found
+from testbed.model.expect import Expectation
+from testbed.model.experiment import (
+    AgentGroup,
+    Duration,
+    Experiment,
+    Layer,
+    Network,
+    PairLoss,
+    Publication,
+    Tick,
+    TopicSettings,
+)
+from testbed.model.faults import Fault
+from testbed.model.parts import Amount, Part, TopicName
+from testbed.model.wording import findings
+
+
+class DraftNetwork(Part):
+    latency: Latency | None = Network().latency
+    losses: tuple[PairLoss | None, ...] | None = ()
+    tick: Tick | None = Network().tick
+
+
+class Draft(Part):
+    """Those fields of an experiment that have something to do with other fields."""
+
+    protocol: Layer | None = None
+    membership: Layer | None = Layer(name="static")
+    root: TopicName | None = ROOT
+    topic_settings: Mapping[TopicName, TopicSettings | None] | None = Field(
+        default={}, alias="topics"
+    )
+    communities: Mapping[TopicName, Amount | None] | None = None
+    agents: tuple[AgentGroup | None, ...] | None = ()
+    network: DraftNetwork | None = DraftNetwork()
+    workload: tuple[Publication | None, ...] | None = None
+    faults: tuple[Fault | None, ...] | None = ()
+    duration: Duration | None = None
+    expect: tuple[Expectation | None, ...] | None = ()
+    counted: bool = True
+    """Whether all communities are in it, so that agents can be counted."""
+
+
+_NOTHING = Draft(
+    membership=None,
+    root=None,
+    topics=None,
+    agents=None,
+    network=None,
+    faults=None,
+    expect=None,
+)
+_KEYS = tuple(field.alias or name for name, field in Draft.model_fields.items())
+_IN_PARTS = ("topics", "communities", "agents", "workload", "faults", "expect")
+"""Sections that consist of parts which can be right or wrong on their own."""
+
+
+def read_experiment(data: dict[str, Any]) -> tuple[Experiment | Draft, list[Found]]:
+    """The experiment, or what can be saved of it and what is wrong with the rest.
+
+    The data are used up.
+    """
+    try:
+        return Experiment.read(data), []
+    except ValidationError as error:
+        found = findings(error)
+    # A mapping with an unknown key shows what else is wrong with it once the key is gone.
+    _take_out(data, found)
+    try:
+        return Draft.read(_drafted(data)), found
+    except ValidationError as error:
+        more = findings(error)
+    _take_out(data, more)
+    try:
+        return Draft.read(_drafted(data)), found + more
+    except ValidationError:
+        return _NOTHING, found + more
+
+
+def _take_out(data: dict[str, Any], found: Iterable[Found]) -> None:
+    for problem in found:
+        if problem.at_key:
+            _remove(data, problem.path)
+            if problem.path[0] == "communities":
+                data["counted"] = False
+        else:
+            _blank(data, _part(problem.path))
+
+
+def _drafted(data: dict[str, Any]) -> dict[str, Any]:
+    """Only what a draft has."""
+    kept = {key: data[key] for key in _KEYS if key in data}
+    network = kept.get("network")
+    if isinstance(network, dict):
+        fields = DraftNetwork.model_fields
+        kept["network"] = {key: value for key, value in network.items() if key in fields}
+    return kept
+
+
+def _part(path: FieldPath) -> FieldPath:
+    """The smallest part around a field that can be missing from a draft."""
+    match path:
+        case ("network", "losses", *_):
+            return path[:3]
+        case ("network", *_):
+            return path[:2]
+        case (section, *_) if section in _IN_PARTS:
+            return path[:2]
+    return path[:1]
+
+
+def _blank(data: Any, path: FieldPath) -> None:
+    around = _around(data, path)
+    if path and _has(around, path[-1]):
+        around[path[-1]] = None
+
+
+def _remove(data: Any, path: FieldPath) -> None:
+    around = _around(data, path)
+    if path and isinstance(around, dict):
+        around.pop(path[-1], None)
+
+
+def _around(data: Any, path: FieldPath) -> Any:
+    for step in path[:-1]:
+        data = data[step] if _has(data, step) else None
+    return data
+
+
+def _has(data: Any, step: str | int) -> bool:
+    match data:
+        case dict():
+            return step in data
+        case list():
+            return isinstance(step, int) and step < len(data)
+    return False
