@@ -1,0 +1,1 @@
+"""How fast the simulator is, against a floor, a peer and its own aims."""

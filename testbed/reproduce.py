@@ -1,0 +1,157 @@
+"""What the papers print, done again: experiments run, analysed together, judged, and reported.
+
+    items ─► their experiments, each once ─► run folders ─► one analysis ─► claims, report.html
+
+<out>/<experiment>-<time>/   run folders, re-used if they are of the same experiment and versions
+<out>/report.html, figures/  of the last time
+<out>/state.json             what came out for each item when it was last judged
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from agents.core.errors import LocalError
+from analysis.papers.items import Claim, Item, Verdict
+from testbed.model import ExperimentFile, find_experiment, load_experiment
+from testbed.runs import fingerprint, read_manifest, versions
+from testbed.sim.batch import simulate
+
+EXPERIMENTS = Path(__file__).resolve().parent.parent / "experiments"
+STATE = "state.json"
+
+Advance = Callable[[int, int], None]
+
+
+class Watcher(Protocol):
+    """Who is told how far it has come."""
+
+    def begin(self, what: str) -> Advance: ...
+
+
+@dataclass(frozen=True)
+class Reproduced:
+    claims: tuple[Claim, ...]
+    report: Path
+    runs: Mapping[str, Path]
+    """By experiment."""
+    reused: int
+    """How many of them were there already."""
+    problems: tuple[str, ...]
+    """What the analysis could not read."""
+
+
+@dataclass(frozen=True)
+class Last:
+    """How an item was last judged."""
+
+    holds: int
+    differs: int
+    not_measured: int
+    repetitions: int | None
+    """If they were given, and not the experiments' own."""
+
+
+def reproduce(
+    items: Sequence[Item],
+    out: Path,
+    watcher: Watcher,
+    seed: int | None = None,
+    repetitions: int | None = None,
+    fresh: bool = False,
+) -> Reproduced:
+    """All of it. What was interrupted goes on with the experiment that was under way."""
+    files = _experiments(items, {"seed": seed, "repetitions": repetitions})
+    with _alone_in(out):
+        runs: dict[str, Path] = {}
+        reused = 0
+        for name, file in files.items():
+            found = None if fresh else finished_run(out, file)
+            reused += found is not None
+            runs[name] = found or _run(file, out, watcher.begin(f"simulating {name}"))
+        # Spark and altair take seconds to import, and workers must not be forked from a process
+        # that has a JVM.
+        from analysis.job import analyse
+        from analysis.report import write
+
+        result = analyse([*runs.values()], progress=watcher.begin("analysing"))
+        by_item = {item.id: tuple(item.judge(result)) for item in items}
+        _remember(out, by_item, repetitions)
+        papers = dict.fromkeys(item.paper for item in items)
+        report = write(result, out, items, f"Reproduced: {', '.join(papers)}")
+    claims = tuple(claim for found in by_item.values() for claim in found)
+    return Reproduced(claims, report, runs, reused, tuple(result.problems))
+
+
+def finished_run(out: Path, file: ExperimentFile) -> Path | None:
+    """The latest whole run of this very experiment by these very versions, if there is one."""
+    wanted = {"status": "done", "fingerprint": fingerprint(file), "versions": versions()}
+    found = []
+    for path in out.glob(f"{file.name}-*"):
+        try:
+            manifest = read_manifest(path)
+            same = all(manifest[key] == value for key, value in wanted.items())
+            whole = all((path / "journal" / name).is_file() for name in manifest["journals"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # no run folder, or one that was left in the middle of something
+        if same and whole:
+            found.append((manifest.get("started", ""), path))
+    return max(found)[1] if found else None
+
+
+def last_verdicts(out: Path) -> dict[str, Last]:
+    """By item's id; nothing of what cannot be read."""
+    try:
+        items = json.loads((out / STATE).read_text())["items"]
+        return {str(id): Last(**found) for id, found in items.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def _experiments(
+    items: Sequence[Item], overrides: Mapping[str, object]
+) -> dict[str, ExperimentFile]:
+    names = dict.fromkeys(name for item in items for name in item.experiments)
+    return {name: load_experiment(find_experiment(name, EXPERIMENTS), overrides) for name in names}
+
+
+def _run(file: ExperimentFile, out: Path, advance: Advance) -> Path:
+    return simulate(file, out, len(os.sched_getaffinity(0)), advance).path
+
+
+def _remember(out: Path, claims: Mapping[str, Sequence[Claim]], repetitions: int | None) -> None:
+    def count(id: str, verdict: Verdict) -> int:
+        return sum(claim.verdict == verdict for claim in claims[id])
+
+    now = {
+        id: Last(count(id, "holds"), count(id, "differs"), count(id, "not measured"), repetitions)
+        for id in claims
+    }
+    items: dict[str, Any] = {id: vars(last) for id, last in (last_verdicts(out) | now).items()}
+    unfinished = out / f"{STATE}.part"
+    unfinished.write_text(json.dumps({"items": items}, indent=1) + "\n")
+    unfinished.replace(out / STATE)
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise LocalError(f"{out} is not a folder: runs cannot be kept there") from None
+    with (out / ".lock").open("w") as lock:
+        try:
+            # Of a process, where flock is of an open file: workers that outlive a killed parent
+            # would go on to hold that.
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except (BlockingIOError, PermissionError):
+            raise LocalError(
+                f"another `testbed reproduce` is at work in {out}: wait for it, or name another "
+                "folder with --out"
+            ) from None
+        yield

@@ -1,0 +1,1 @@
+"""The deterministic simulator: hosts the same protocol code as the containers do."""

@@ -1,0 +1,231 @@
+"""A scenario: one point of an experiment, once, as a world that runs.
+
+It puts agents into communities, tells them whom they can turn to, and plays the workload and the
+schedule of faults.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+from agents.core.codec import Codec
+from agents.core.draw import choice, derive, sample, sample_others, stream
+from agents.core.interest import Topic
+from agents.core.messages import PeerId
+from agents.core.port import Port
+from agents.core.protocol import Protocol
+from agents.core.registry import memberships, protocols
+from agents.core.setting import Directory, Setting
+from testbed import faults
+from testbed.model.distributions import ONE_ROUND, Distribution
+from testbed.model.experiment import Experiment, Publication
+from testbed.sim.contacts import Contacts
+from testbed.sim.network import Network
+from testbed.sim.world import World
+
+
+class Scenario:
+    """Knows everybody's place. `world` is ready to have a recorder attached and to be run."""
+
+    def __init__(self, experiment: Experiment, seed: int, repetition: int = 0) -> None:
+        self.experiment = experiment
+        self.topics = experiment.topics()
+        self.protocol = protocols.load(experiment.protocol.name)
+        self.membership = memberships.load(experiment.membership.name)
+        self.codec = Codec((*self.protocol.messages, *self.membership.messages))
+        self.seed = derive(seed, "repetition", repetition)
+        self.members = _members(experiment)
+        self.directory = Directory(self.topics, self.members)
+        self.unpublished = 0
+        """Events of the workload that nobody was there to publish."""
+        self._groups_with: dict[str, list[int]] = {}
+        """By topic: the network's groups whose agents are in it, be it among others."""
+        for number, (topics, _) in enumerate(experiment.groups()):
+            for topic in topics:
+                self._groups_with.setdefault(topic, []).append(number)
+        self._bootstrap_random = stream(self.seed, "bootstrap").random
+        self._workload_random = stream(self.seed, "workload").random
+        self._reconfigured: list[faults.Configure] = []
+        self._crashed_early: set[PeerId] = set()
+        """Who was to crash before its time to start had come, and so does not start."""
+        self.world = self._make_world()
+        self._schedule = faults.schedule(experiment, self.members, stream(self.seed, "faults"))
+
+    def run(self) -> None:
+        """All of it, from the first agent's start to the end."""
+        world, experiment = self.world, self.experiment
+        world.network.suspect(self._schedule.suspicion)
+        self._note_impairments()
+        spacing = experiment.bootstrap.spacing
+        for agent in range(experiment.size):
+            if agent in self._schedule.stillborn:
+                continue
+            if spacing:
+                world.at(agent * spacing, partial(self._start, agent))
+            else:
+                world.start(agent)
+        for time, step in self._schedule.steps:
+            world.at(time, partial(self._play, step))
+        for line in experiment.workload:
+            for number in range(line.count):
+                world.at(line.at + number * line.every, partial(self._publish, line))
+        world.run(experiment.duration)
+        if world.recorder is not None:
+            world.recorder.finish()
+
+    def _start(self, agent: PeerId) -> None:
+        """At its time, unless it was made to crash before that."""
+        if agent not in self._crashed_early:
+            self.world.start(agent)
+
+    def _restart(self, agent: PeerId) -> None:
+        if agent in self._crashed_early:
+            self._crashed_early.remove(agent)
+            if self.world.now >= agent * self.experiment.bootstrap.spacing:
+                self.world.start(agent)
+        else:
+            self.world.restart(agent)
+
+    def _make_world(self) -> World:
+        experiment, asked = self.experiment, self.experiment.network
+        latency: Distribution
+        if isinstance(asked.latency, str):
+            latency, tick_ns = ONE_ROUND, ONE_ROUND.value
+        else:
+            latency, tick_ns = asked.latency, asked.tick
+        network = Network(
+            latency=latency,
+            tick_ns=tick_ns,
+            rng=stream(self.seed, "network"),
+            loss=asked.loss,
+            losses={
+                groups: pair.loss
+                for pair in asked.losses
+                for groups in self._pairs(pair.from_, pair.to)
+            },
+            group_of=[
+                number
+                for number, (_, count) in enumerate(experiment.groups())
+                for _ in range(count)
+            ],
+        )
+        world = World(
+            seed=self.seed, tick_ns=tick_ns, network=network, make_protocol=self._make_protocol
+        )
+        for topics, count in experiment.groups():
+            interests = tuple(Topic(name) for name in topics)
+            for _ in range(count):
+                world.add(*interests)
+        return world
+
+    def _pairs(self, here: str, there: str) -> Iterator[tuple[int, int]]:
+        """The groups between which a loss from one community to another holds."""
+        return product(self._groups_with.get(here, ()), self._groups_with.get(there, ()))
+
+    def _make_protocol(self, port: Port) -> Protocol:
+        experiment = self.experiment
+        neighbourhood: Sequence[PeerId] = ()
+        if self.protocol.searches:
+            everyone, count = range(experiment.size), experiment.bootstrap.neighbourhood
+            neighbourhood = sample_others(everyone, port.peer, count, self._bootstrap_random)
+        setting = Setting(
+            topics=self.topics,
+            directory=self.directory,
+            membership=self.membership,
+            membership_parameters=experiment.membership.parameters,
+            parameters=experiment.protocol.parameters,
+            topic_parameters={
+                name: settings.parameters for name, settings in experiment.topic_settings.items()
+            },
+            contacts={} if self.membership.instant else self._contacts(port.peer),
+            super_contacts=self._super_contacts(),
+            neighbourhood=neighbourhood,
+        )
+        protocol = self.protocol(port, setting)
+        for change in self._reconfigured:  # an agent that restarts has them too
+            protocol.configure(change.topic, change.parameters)
+        return protocol
+
+    def _contacts(self, agent: PeerId) -> Contacts:
+        bootstrap = self.experiment.bootstrap
+        gateways = self._gateways if bootstrap.gateways else None
+        return Contacts(self.world, agent, bootstrap.contacts, self._bootstrap_random, gateways)
+
+    def _gateways(self, scope: str) -> Sequence[PeerId]:
+        known = scope in self.topics
+        audience = self.directory.audience(scope) if known else self.directory.everyone
+        return audience[: self.experiment.bootstrap.gateways]
+
+    def _super_contacts(self) -> Mapping[str, Sequence[PeerId]]:
+        if self.membership.instant:
+            return self.members
+        count, random = self.experiment.bootstrap.super_contacts, self._bootstrap_random
+        if not count:
+            return {}
+        return {topic: sample(peers, count, random) for topic, peers in self.members.items()}
+
+    def _play(self, step: faults.Step) -> None:
+        world = self.world
+        match step:
+            case faults.Crash(agents):
+                for agent in agents:
+                    if world.has_lived(agent):
+                        world.crash(agent)
+                    elif agent not in self._schedule.stillborn:
+                        self._crashed_early.add(agent)
+            case faults.Restart(agents):
+                for agent in range(self.experiment.size) if agents is None else agents:
+                    self._restart(agent)
+            case faults.Partition(sides):
+                groups = self._groups_with
+                world.network.partition(
+                    {group: side for name, side in sides.items() for group in groups.get(name, ())}
+                )
+                for name, side in sides.items():
+                    world.note_impairment("partition", side, name)
+                if not sides:
+                    world.note_impairment("partition", -1)
+            case faults.Loss(loss, None):
+                world.network.set_loss(loss)
+                world.note_impairment("loss", loss)
+            case faults.Loss(loss, (here, there)):
+                for pair in self._pairs(here, there):
+                    world.network.set_loss(loss, pair)
+                world.note_impairment("loss", loss, here, there)
+            case faults.Configure(topic, parameters):
+                for protocol in world.protocols:
+                    if protocol is not None:
+                        protocol.configure(topic, parameters)
+                self._reconfigured.append(step)
+
+    def _publish(self, line: Publication) -> None:
+        world = self.world
+        if line.publisher == "random":
+            candidates = [agent for agent in self.members[line.topic] if world.is_up(agent)]
+        else:
+            candidates = [line.publisher] if world.is_up(line.publisher) else []
+        if not candidates:
+            self.unpublished += 1
+            return
+        publisher = choice(candidates, self._workload_random)
+        world.publish(publisher, line.topic, bytes(line.bytes), line.psel)
+
+    def _note_impairments(self) -> None:
+        asked, note = self.experiment.network, self.world.note_impairment
+        if asked.loss:
+            note("loss", asked.loss)
+        for pair in asked.losses:
+            note("loss", pair.loss, pair.from_, pair.to)
+        if self._schedule.suspicion:
+            note("suspected", self._schedule.suspicion)
+
+
+def _members(experiment: Experiment) -> dict[str, list[PeerId]]:
+    members: dict[str, list[PeerId]] = {}
+    first = 0
+    for topics, count in experiment.groups():
+        for topic in topics:
+            members.setdefault(topic, []).extend(range(first, first + count))
+        first += count
+    return members
