@@ -1,0 +1,1 @@
+"""What the papers print, as items that can be run, drawn and judged; one paper a file."""
