@@ -19,8 +19,8 @@ from agents.core.protocol import Protocol
 from agents.core.registry import memberships, protocols
 from agents.core.setting import Directory, Setting
 from agents.core.topics import ROOT, Topics
+from testbed.contacts import Contacts
 from testbed.model.distributions import Fixed
-from testbed.sim.contacts import Contacts
 from testbed.sim.network import Network
 from testbed.sim.world import World
 

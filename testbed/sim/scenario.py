@@ -1,26 +1,22 @@
 """A scenario: one point of an experiment, once, as a world that runs.
 
-It puts agents into communities, tells them whom they can turn to, and plays the workload and the
-schedule of faults.
+It puts agents into communities and plays the workload and the schedule of faults.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
-from typing import Any
 
 from agents.core.codec import Codec
-from agents.core.draw import choice, derive, sample, sample_others, stream
+from agents.core.draw import choice, derive, stream
 from agents.core.interest import Topic
 from agents.core.messages import PeerId
 from agents.core.port import Port
 from agents.core.protocol import Protocol
-from agents.core.registry import memberships, protocols
-from agents.core.setting import Directory, Setting
 from testbed import faults
+from testbed.bootstrap import Bootstrap
 from testbed.model.distributions import ONE_ROUND, Distribution
 from testbed.model.experiment import Experiment, Publication
-from testbed.sim.contacts import Contacts
 from testbed.sim.network import Network
 from testbed.sim.world import World
 
@@ -30,13 +26,10 @@ class Scenario:
 
     def __init__(self, experiment: Experiment, seed: int, repetition: int = 0) -> None:
         self.experiment = experiment
-        self.topics = experiment.topics()
-        self.protocol = protocols.load(experiment.protocol.name)
-        self.membership = memberships.load(experiment.membership.name)
-        self.codec = Codec((*self.protocol.messages, *self.membership.messages))
         self.seed = derive(seed, "repetition", repetition)
-        self.members = _members(experiment)
-        self.directory = Directory(self.topics, self.members)
+        self._bootstrap = bootstrap = Bootstrap(experiment, self.seed)
+        self.topics, self.members = bootstrap.topics, bootstrap.members
+        self.codec = Codec((*bootstrap.protocol.messages, *bootstrap.membership.messages))
         self.unpublished = 0
         """Events of the workload that nobody was there to publish."""
         self._groups_with: dict[str, list[int]] = {}
@@ -44,7 +37,6 @@ class Scenario:
         for number, (topics, _) in enumerate(experiment.groups()):
             for topic in topics:
                 self._groups_with.setdefault(topic, []).append(number)
-        self._bootstrap_random = stream(self.seed, "bootstrap").random
         self._workload_random = stream(self.seed, "workload").random
         self._reconfigured: list[faults.Configure] = []
         self._crashed_early: set[PeerId] = set()
@@ -124,46 +116,10 @@ class Scenario:
         return product(self._groups_with.get(here, ()), self._groups_with.get(there, ()))
 
     def _make_protocol(self, port: Port) -> Protocol:
-        experiment = self.experiment
-        neighbourhood: Sequence[PeerId] = ()
-        if self.protocol.searches:
-            everyone, count = range(experiment.size), experiment.bootstrap.neighbourhood
-            neighbourhood = sample_others(everyone, port.peer, count, self._bootstrap_random)
-        setting = Setting(
-            topics=self.topics,
-            directory=self.directory,
-            membership=self.membership,
-            membership_parameters=experiment.membership.parameters,
-            parameters=experiment.protocol.parameters,
-            topic_parameters={
-                name: settings.parameters for name, settings in experiment.topic_settings.items()
-            },
-            contacts={} if self.membership.instant else self._contacts(port.peer),
-            super_contacts=self._super_contacts(),
-            neighbourhood=neighbourhood,
-        )
-        protocol = self.protocol(port, setting)
+        protocol = self._bootstrap.protocol(port, self._bootstrap.setting(port.peer, self.world))
         for change in self._reconfigured:  # an agent that restarts has them too
             protocol.configure(change.topic, change.parameters)
         return protocol
-
-    def _contacts(self, agent: PeerId) -> Contacts:
-        bootstrap = self.experiment.bootstrap
-        gateways = self._gateways if bootstrap.gateways else None
-        return Contacts(self.world, agent, bootstrap.contacts, self._bootstrap_random, gateways)
-
-    def _gateways(self, scope: str) -> Sequence[PeerId]:
-        known = scope in self.topics
-        audience = self.directory.audience(scope) if known else self.directory.everyone
-        return audience[: self.experiment.bootstrap.gateways]
-
-    def _super_contacts(self) -> Mapping[str, Sequence[PeerId]]:
-        if self.membership.instant:
-            return self.members
-        count, random = self.experiment.bootstrap.super_contacts, self._bootstrap_random
-        if not count:
-            return {}
-        return {topic: sample(peers, count, random) for topic, peers in self.members.items()}
 
     def _play(self, step: faults.Step) -> None:
         world = self.world
@@ -219,13 +175,3 @@ class Scenario:
             note("loss", pair.loss, pair.from_, pair.to)
         if self._schedule.suspicion:
             note("suspected", self._schedule.suspicion)
-
-
-def _members(experiment: Experiment) -> dict[str, list[PeerId]]:
-    members: dict[str, list[PeerId]] = {}
-    first = 0
-    for topics, count in experiment.groups():
-        for topic in topics:
-            members.setdefault(topic, []).extend(range(first, first + count))
-        first += count
-    return members

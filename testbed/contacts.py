@@ -1,13 +1,24 @@
-"""Whom a simulated peer is told of when it asks how to join a scope."""
+"""Whom a peer is told of when it asks how to join a scope."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from agents.core.draw import choice
 from agents.core.messages import PeerId
-from testbed.sim.world import World
 
 _TRIES = 8
 """For each contact that is wanted: enough to get past some that are down."""
+
+
+class Roster(Protocol):
+    """Who takes part in what at this time, as an engine knows it."""
+
+    @property
+    def joined(self) -> Mapping[str, Sequence[PeerId]]:
+        """By scope, in the order in which they joined; those who crashed since may be there."""
+
+    def is_up(self, peer: PeerId) -> bool: ...
+    def is_enrolled(self, peer: PeerId, community: str) -> bool: ...
 
 
 class Contacts(Mapping[str, Sequence[PeerId]]):
@@ -15,13 +26,13 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
 
     def __init__(
         self,
-        world: World,
+        roster: Roster,
         peer: PeerId,
         count: int,
         random: Callable[[], float],
         gateways: Callable[[str], Sequence[PeerId]] | None = None,
     ) -> None:
-        self._world = world
+        self._roster = roster
         self._peer = peer
         self._count = count
         self._random = random
@@ -32,19 +43,19 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         found: list[PeerId] = []
         for _ in range(_TRIES * self._count if candidates else 0):
             peer = choice(candidates, self._random)
-            if peer != self._peer and peer not in found and self._world.is_up(peer):
+            if peer != self._peer and peer not in found and self._roster.is_up(peer):
                 found.append(peer)
                 if len(found) == self._count:
                     break
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._world.joined)
+        return iter(self._roster.joined)
 
     def __len__(self) -> int:
-        return len(self._world.joined)
+        return len(self._roster.joined)
 
     def _candidates(self, scope: str) -> Sequence[PeerId]:
         if self._gateways is None:
-            return self._world.joined.get(scope, ())
-        return [peer for peer in self._gateways(scope) if self._world.is_enrolled(peer, scope)]
+            return self._roster.joined.get(scope, ())
+        return [peer for peer in self._gateways(scope) if self._roster.is_enrolled(peer, scope)]

@@ -15,8 +15,8 @@ from agents.core.registry import protocols
 from agents.core.setting import Directory, Setting
 from agents.core.topics import Topics
 from agents.membership.static import Static
+from testbed.contacts import Contacts
 from testbed.model.distributions import ONE_ROUND
-from testbed.sim.contacts import Contacts
 from testbed.sim.network import Network
 from testbed.sim.world import World
 
