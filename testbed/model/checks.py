@@ -6,6 +6,7 @@ itself; nothing is said about it again, nor about what cannot be known without i
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from agents.core.errors import TopicError
 from agents.core.topics import Topics
@@ -14,7 +15,7 @@ from testbed.model.distributions import ONE_ROUND, ROUNDS, is_always_zero, typic
 from testbed.model.draft import Draft
 from testbed.model.errors import FieldPath, Found, listing, near_miss
 from testbed.model.expect import COMPARISONS, Expectation
-from testbed.model.experiment import Experiment, Publication
+from testbed.model.experiment import Experiment, Network, Publication
 from testbed.model.faults import Chosen, Churn, Configure, Loss, Partition
 from testbed.model.parts import MAX_AGENTS
 from testbed.model.sweep import Label
@@ -62,6 +63,7 @@ class Checks:
                     self._known(sender, (*path, "from"))
                     self._known(receiver, (*path, "to"))
             self._in_time(getattr(fault, "at", None), (*path, "at"))
+        self._partitions_apart()
         for number, line in enumerate(self.experiment.expect or ()):
             if line is not None and line.is_meant_for(self.labels):
                 self._expectation(line, ("expect", number))
@@ -194,7 +196,7 @@ class Checks:
         if network is None:
             return
         latency, tick = network.latency, network.tick
-        if latency == ROUNDS and "tick" in network.model_fields_set:
+        if latency == ROUNDS and tick is not None and tick != Network().tick:
             self._report(
                 ("network", "tick"), "a round is the tick of latency: rounds: leave it out"
             )
@@ -241,10 +243,10 @@ class Checks:
 
     def _whole_rounds(self, time: int | None, path: FieldPath) -> None:
         network = self.experiment.network
-        if time is not None and network is not None and network.latency == ROUNDS:
-            if time % ONE_ROUND.value:
-                message = f"must be whole rounds of {format_duration(ONE_ROUND.value)}"
-                self._report(path, f"{message}, is {format_duration(time)}")
+        in_rounds = network is not None and network.latency == ROUNDS
+        if in_rounds and time is not None and time % ONE_ROUND.value:
+            message = f"must be whole rounds of {format_duration(ONE_ROUND.value)}"
+            self._report(path, f"{message}, is {format_duration(time)}")
 
     def _in_time(self, at: int | None, path: FieldPath) -> None:
         end = self.experiment.duration

@@ -14,6 +14,7 @@ from testbed.model.errors import FieldPath, Found
 from testbed.model.expect import Expectation
 from testbed.model.experiment import (
     AgentGroup,
+    Bootstrap,
     Duration,
     Experiment,
     Layer,
@@ -46,6 +47,7 @@ class Draft(Part):
     communities: Mapping[TopicName, Amount | None] | None = None
     agents: tuple[AgentGroup | None, ...] | None = ()
     network: DraftNetwork | None = DraftNetwork()
+    bootstrap: Bootstrap | None = Bootstrap()
     workload: tuple[Publication | None, ...] | None = None
     faults: tuple[Fault | None, ...] | None = ()
     duration: Duration | None = None
@@ -60,6 +62,7 @@ _NOTHING = Draft(
     topics=None,
     agents=None,
     network=None,
+    bootstrap=None,
     faults=None,
     expect=None,
 )

@@ -10,7 +10,7 @@ from agents.core.protocol import Protocol
 from agents.core.registry import Registry, memberships, protocols
 from testbed.model.draft import Draft
 from testbed.model.errors import FieldPath, Found, listing, near_miss
-from testbed.model.experiment import Experiment, Layer
+from testbed.model.experiment import Bootstrap, Experiment, Layer
 from testbed.model.faults import Configure
 from testbed.model.parameters import ParameterCheck
 
@@ -97,7 +97,8 @@ class Layers:
             found.extend(wrong)
             return not wrong
 
-        for topic, settings in (experiment.topic_settings or {}).items():
+        of_topics = experiment.topic_settings if thing.by_topic else None
+        for topic, settings in (of_topics or {}).items():
             if settings and judge(settings.parameters, common, ("topics", topic, "parameters")):
                 own[topic] = settings.parameters
         changes = [
@@ -148,7 +149,7 @@ def _bootstrap(membership: Any, experiment: Experiment | Draft) -> list[Found]:
     found = []
     if membership.instant:
         for field in ("contacts", "gateways", "super_contacts"):
-            if bootstrap and field in bootstrap.model_fields_set:
+            if bootstrap and getattr(bootstrap, field) != getattr(Bootstrap(), field):
                 message = f"{name} tables need nobody to ask: leave it out"
                 found.append(Found(("bootstrap", field), message))
         return found

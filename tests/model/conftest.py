@@ -8,8 +8,8 @@ FULL = """\
 name: uses-everything
 title: Every field of the format, once
 engine: sim
-protocol: {name: gossip-multicast, c: 5}
-membership: {name: static}
+protocol: {name: camcast, c: 5}
+membership: {name: scamp}
 root: .a
 topics:
   .a.d: {parents: [.a.x], parameters: {c: 3}}

@@ -74,7 +74,7 @@ FIELDS = [
     ("protocol: {name: gossip-broadcast, c: 51}", "2:39: protocol.c: must be at most 50, is 51"),
     ("protocol: {name: gossip-broadcast, d: 5}", "2:36: protocol.d: is no parameter of gossip-broadcast; there is c"),
     ("membership: {name: static, c: 5}", "5:28: membership.c: is no parameter of static, which has none"),
-    ("topics: {.a: {parameters: {c: x}}}", "5:31: topics[.a].parameters.c: must be a number, is 'x'"),
+    ("topics: {.a: {parameters: {c: x}}}", "5:27: topics[.a].parameters: gossip-broadcast has the same parameters for every topic"),
     # Topics and agents
     ("topics: {.a.x: {}}", f"5:10: topics[.a.x]: topic .a.x is not among the communities: {DECLARED}; did you mean .a.c?"),
     ("topics: {.a: {parents: [.x]}}", f"5:25: topics[.a].parents[0]: topic .x is not among the communities: {DECLARED}"),
@@ -111,6 +111,8 @@ FIELDS = [
         "5:49: network.losses[1]: the loss from .a to .a was given before",
     ),
     ("bootstrap: {spacing: 10}", "5:22: bootstrap.spacing: 10 has no unit: write 10s or 10ms"),
+    ("bootstrap: {contacts: 2}", "5:23: bootstrap.contacts: static tables need nobody to ask: leave it out"),
+    ("bootstrap: {gateways: 3}", "5:23: bootstrap.gateways: static tables need nobody to ask: leave it out"),
     ("bootstrap: {contact: 1}", "5:13: bootstrap.contact: is not known here; did you mean contacts?"),
     # Workload
     ("workload: []", "4:11: workload: must have at least 1 item, has 0"),
@@ -121,6 +123,7 @@ FIELDS = [
     ("workload: [{topic: .a, publisher: 15}]", "4:35: workload[0].publisher: there is no agent 15: they are numbered 0 to 14"),
     ("workload: [{topic: .a, publisher: anyone}]", "4:35: workload[0].publisher: must be random or an agent's number, is 'anyone'"),
     ("workload: [{topic: .a, bytes: 60000}]", "4:31: workload[0].bytes: must be at most 59000, is 60000"),
+    ("workload: [{topic: .a, psel: 0.5}]", "4:30: workload[0].psel: gossip-broadcast passes nothing up: leave it out"),
     ("workload: [{topic: .a, psel: 2}]", "4:30: workload[0].psel: must be at most 1, is 2"),
     ("workload: [{topic: .a, count: 0}]", "4:31: workload[0].count: must be at least 1, is 0"),
     # Faults
@@ -210,6 +213,55 @@ def test_events_past_the_end_are_refused_and_not_left_out() -> None:
     last = "the last of 3 events would be at 4s, after the duration of 3s"
 
     assert problems(text) == [f"f:4:31: workload[0].count: {last}"]
+
+
+def test_joining_takes_somebody_to_ask_and_time() -> None:
+    scamp = ("membership: scamp", "bootstrap: {contacts: 0}", "duration: 9s")
+    alone = (
+        "f:6:23: bootstrap.contacts: must be at least 1: with scamp, who knows nobody stays alone"
+    )
+
+    assert problems(with_lines(*scamp)) == [alone]
+    assert problems(with_lines("membership: scamp")) == [
+        "f:1:1: duration: is missing: with scamp joining takes time, so say how long, such as 60s"
+    ]
+
+
+def test_agents_that_would_start_behind_the_end_are_refused() -> None:
+    text = with_lines("bootstrap: {spacing: 1s}", "duration: 3s")
+    last = "the last of 15 agents would start at 14s, after the duration of 3s"
+
+    assert problems(text) == [f"f:5:22: bootstrap.spacing: {last}"]
+
+
+def test_in_rounds_everything_happens_at_a_round() -> None:
+    lines = problems(
+        with_lines(
+            "network: {latency: rounds, tick: 5ms}",
+            "workload: [{topic: .a, at: 1500ms, every: 10ms}]",
+        )
+    )
+    assert lines == [
+        "f:4:28: workload[0].at: must be whole rounds of 1s, is 1500ms",
+        "f:4:43: workload[0].every: must be whole rounds of 1s, is 10ms",
+        "f:5:34: network.tick: a round is the tick of latency: rounds: leave it out",
+    ]
+
+
+def test_a_partition_within_another_is_refused() -> None:
+    first = "{kind: partition, at: 1s, until: 5s, groups: [[.a], [.a.b]]}"
+    second = "{kind: partition, at: 4s, groups: [[.a], [.a.b]]}"
+    message = "begins before faults[0] ends: partitions come one after another"
+
+    assert problems(with_lines(f"faults: [{first}, {second}]")) == [
+        f"f:5:94: faults[1].at: {message}"
+    ]
+
+
+def test_a_topics_own_parameters_are_checked() -> None:
+    text = with_lines("protocol: gossip-multicast", "topics: {.a: {parameters: {c: x}}}")
+
+    assert problems(text) == ["f:5:31: topics[.a].parameters.c: must be a number, is 'x'"]
 
 
 def test_what_cannot_change_while_it_runs_is_refused() -> None:

@@ -78,7 +78,7 @@ def test_a_small_file_gets_every_default() -> None:
 
 def test_a_full_file_says_what_it_says(full: str) -> None:
     experiment = parse(full).points[1].experiment
-    assert experiment.protocol == Layer(name="gossip-multicast", c=5)
+    assert experiment.protocol == Layer(name="camcast", c=5)
     assert experiment.protocol.parameters == {"c": 5}
     assert experiment.topic_settings[".a.d"].parameters == {"c": 3}
     assert isinstance(experiment.network.latency, Uniform)

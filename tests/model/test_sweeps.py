@@ -112,7 +112,7 @@ def test_what_two_axes_get_wrong_together_blames_both() -> None:
     text = (
         "name: swept\nprotocol: gossip-broadcast\ncommunities: {.a: $size}\n"
         "workload: [{topic: .a}]\nfaults: [{kind: stillborn, count: $dead}]\n"
-        "sweep: {size: [5, 10], dead: [1, 7], seeds: [1, 2]}\nbootstrap: {contacts: $seeds}\n"
+        "sweep: {size: [5, 10], dead: [1, 7], seeds: [1, 2]}\nbootstrap: {neighbourhood: $seeds}\n"
     )
     assert problems(text) == [
         "6:34: faults[0].count: must be at most 5, the agents at all, is 7 (with size = 5, dead = 7)"
@@ -201,12 +201,12 @@ def test_a_sweep_that_does_not_fit_is_told(text: str, expected: list[str]) -> No
 
 
 def test_too_many_points_or_runs_are_refused() -> None:
-    axes = f"sweep: {{a: {list(range(101))}, b: {list(range(100))}}}\n"
-    uses = "bootstrap: {contacts: $a, gateways: $b}\n"
+    axes = f"sweep: {{a: {list(range(101))}, b: {[n / 100 for n in range(100)]}}}\n"
+    uses = "network: {loss: $b}\nbootstrap: {neighbourhood: $a}\n"
     assert problems(BASE + uses + axes) == [
-        "6:8: sweep: has 10100 combinations, at most 10000 can be"
+        "7:8: sweep: has 10100 combinations, at most 10000 can be"
     ]
-    axes = "sweep: {a: [1, 2, 3]}\nbootstrap: {contacts: $a}\nrepetitions: 333334"
+    axes = "sweep: {a: [1, 2, 3]}\nbootstrap: {neighbourhood: $a}\nrepetitions: 333334"
     assert problems(BASE + axes) == [
         "7:14: repetitions: 3 points with 333334 repetitions are more than 1000000 runs"
     ]

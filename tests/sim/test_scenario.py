@@ -163,7 +163,7 @@ def test_only_the_living_publish_and_what_nobody_can_publish_is_counted() -> Non
 def test_what_is_asked_for_at_the_very_end_is_published() -> None:
     found = told(
         workload=[{"topic": ".a.b", "at": "2600ms"}],
-        network={"latency": "rounds"},
+        network={"latency": {"fixed": "1s"}, "tick": "1s"},
         duration="2600ms",
     )
 
