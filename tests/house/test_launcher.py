@@ -104,7 +104,7 @@ def ready_copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 @needs_uv
 class TestRunningTheCommand:
     def test_arguments_pass_through_unchanged(self, ready_copy: Copy) -> None:
-        arguments = ["run", "a file.yaml", "--seed=1", "", "*", "--", "-x"]
+        arguments = ["simulate", "a file.yaml", "--seed=1", "", "*", "--", "-x"]
         assert seen_by_program(ready_copy.run(*arguments))["arguments"] == arguments
 
     def test_exit_code_passes_through(self, ready_copy: Copy) -> None:
