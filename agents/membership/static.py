@@ -17,6 +17,7 @@ class Static(Membership):
     instant = True
 
     _table: Sequence[PeerId] = ()
+    _joined = False
 
     @property
     def members(self) -> Sequence[PeerId]:
@@ -25,13 +26,14 @@ class Static(Membership):
     def join(self) -> None:
         pool, me, random = self.population.peers, self.port.peer, self.port.rng.random
         self._table = sample_others(pool, me, self.population.size, random)
+        self._joined = True
         self.carrier.membership_ready()
 
     def resize(self, size: int) -> None:
         """Keep whom it has, as far as there is room; draw whom it lacks."""
         super().resize(size)
         table = list(self._table[:size])
-        if table and len(table) < size:
+        if self._joined and len(table) < size:
             known = {self.port.peer, *table}
             others = [peer for peer in self.population.peers if peer not in known]
             table += sample(others, size - len(table), self.port.rng.random)
@@ -39,6 +41,7 @@ class Static(Membership):
 
     def leave(self) -> None:
         self._table = ()
+        self._joined = False
 
 
 memberships.register(Static)

@@ -79,6 +79,41 @@ def test_the_table_does_not_change_while_it_is_sampled() -> None:
     assert list(membership.members) == before
 
 
+def test_a_larger_table_keeps_whom_it_has_and_draws_whom_it_lacks() -> None:
+    membership, _ = static(range(100), 10)
+    membership.join()
+    before = list(membership.members)
+
+    membership.resize(30)
+
+    assert list(membership.members)[:10] == before
+    assert len(set(membership.members) - {0}) == 30
+
+
+def test_a_smaller_table_keeps_as_many_as_it_has_room_for() -> None:
+    membership, _ = static(range(100), 10)
+    membership.join()
+    before = list(membership.members)
+
+    membership.resize(4)
+
+    assert list(membership.members) == before[:4]
+
+
+def test_a_table_of_nobody_can_grow_and_one_that_was_left_stays_empty() -> None:
+    membership, _ = static(range(100), 0)
+    membership.resize(5)
+    assert list(membership.members) == []
+
+    membership.join()
+    membership.resize(7)
+    assert len(membership.members) == 7
+
+    membership.leave()
+    membership.resize(9)
+    assert list(membership.members) == []
+
+
 def test_leaving_empties_the_table_and_joining_again_fills_it() -> None:
     membership, carrier = static(range(10), 3)
     membership.join()

@@ -119,7 +119,8 @@ def test_each_timeout_widens_the_scope_until_the_root_is_in_it() -> None:
         asked(4, ITALY, SOCCER, "."),
         asked(5, ITALY, SOCCER, "."),
     ]
-    assert peer.port.timers == [(ns(1), overdue(serial)) for serial in (2, 3, 4, 5)]
+    waits = [(1, 2), (1, 3), (2, 4), (4, 5)]  # longer once it cannot be widened any more
+    assert peer.port.timers == [(ns(wait), overdue(serial)) for wait, serial in waits]
 
 
 def test_the_timeout_of_an_earlier_round_does_nothing() -> None:

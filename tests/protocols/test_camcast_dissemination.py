@@ -575,7 +575,8 @@ def test_n_follows_the_directory_as_it_grows() -> None:
 
     members["."] += [2, 3]
 
-    assert len(peer.hear(5, Spread(Event("1", "."), 1, "."), 0.0)) == 1  # floor(ln 4)
+    # The table grows by two, of whom one is drawn: floor(ln 4).
+    assert len(peer.hear(5, Spread(Event("1", "."), 1, "."), 0.0, 0.0, 0.0)) == 1
 
 
 # daMulticast's tables (its V-A.1, VII-A)
