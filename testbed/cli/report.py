@@ -17,10 +17,9 @@ def report(
 ) -> None:
     """Analyse runs, and write one HTML file with the papers' figures and claims beside them."""
     # Spark and altair take seconds to import, which the other commands need not wait for.
-    from analysis.papers.registry import ITEMS
-
     from analysis.errors import AnalysisError
     from analysis.job import analyse
+    from analysis.papers.registry import ITEMS
     from analysis.report import write
 
     if out.exists() and not out.is_dir():
