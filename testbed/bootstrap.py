@@ -27,8 +27,11 @@ class Bootstrap:
         experiment = self.experiment
         neighbourhood: Sequence[PeerId] = ()
         if self.protocol.searches:
-            everyone, count = range(experiment.size), experiment.bootstrap.neighbourhood
-            neighbourhood = sample_others(everyone, agent, count, self._random)
+            members, count = (
+                range(experiment.overlay_gateways.start),
+                experiment.bootstrap.neighbourhood,
+            )
+            neighbourhood = sample_others(members, agent, count, self._random)
         return Setting(
             topics=self.topics,
             directory=self.directory,

@@ -129,7 +129,10 @@ class Checks:
     def _groups(self) -> list[tuple[tuple[str, ...], int]] | None:
         """As `Experiment.groups`; `None` where a count is not known."""
         communities, agents = self.experiment.communities, self.experiment.agents
-        if communities is None or agents is None or not self.experiment.counted:
+        bootstrap = self.experiment.bootstrap
+        if communities is None or agents is None or bootstrap is None:
+            return None
+        if not self.experiment.counted:
             return None
         groups: list[tuple[tuple[str, ...], int]] = []
         for topic, count in communities.items():
@@ -140,12 +143,16 @@ class Checks:
             if group is None:
                 return None
             groups.append((group.topics, group.count))
+        groups.append(((), bootstrap.overlay_gateways))
         return groups
 
     def _among(self, communities: Sequence[str] | None) -> int | None:
-        """How many agents are in one or more of the communities; `None` if that is not known."""
-        if self.groups is None or communities is None:
-            return self.size
+        """How many agents are in one or more of the communities, by default in any; `None` if that
+        is not known."""
+        if self.groups is None:
+            return None
+        if communities is None:
+            return sum(count for topics, count in self.groups if topics)
         wanted = set(communities)
         return sum(count for topics, count in self.groups if not wanted.isdisjoint(topics))
 
@@ -165,7 +172,7 @@ class Checks:
             self._report(
                 ("bootstrap", "spacing"), f"{message}, after the duration of {format_duration(end)}"
             )
-        if self.size == 0:
+        if self._among(None) == 0:
             self._report(("communities",), "has no agents at all: give a community at least 1")
         elif self.size is not None and self.size > MAX_AGENTS:
             message = f"has {self.size} agents with those under agents, at most {MAX_AGENTS} can be"
@@ -173,7 +180,7 @@ class Checks:
 
     def _is_empty(self, topic: str) -> bool:
         """Whether nobody is in it, where others have somebody."""
-        return self.topics is not None and bool(self.size) and not self.members[topic]
+        return self.topics is not None and bool(self._among(None)) and not self.members[topic]
 
     def _exists(self, agent: int, path: FieldPath) -> None:
         if self.size and agent >= self.size:

@@ -145,6 +145,9 @@ class Bootstrap(Part):
     """How many random agents it can ask when it searches (CAMCAST 3.3). The number is ours."""
     spacing: Nanoseconds = 0
     """Between two agents' joins."""
+    overlay_gateways: Amount = 0
+    """Agents in no community, through whom the others come into an overlay. They are numbered behind
+    all others, start before them, and are never drawn for a fault."""
 
 
 class Publication(Part):
@@ -201,7 +204,8 @@ class Experiment(Part):
         """Agents by what topics they are in, in the order in which they are numbered, from 0."""
         alone = [((topic,), count) for topic, count in self.communities.items()]
         several = [(group.topics, group.count) for group in self.agents]
-        return [(topics, count) for topics, count in alone + several if count]
+        gateways: list[tuple[tuple[str, ...], int]] = [((), self.bootstrap.overlay_gateways)]
+        return [(topics, count) for topics, count in alone + several + gateways if count]
 
     @property
     def counted(self) -> bool:
@@ -210,5 +214,15 @@ class Experiment(Part):
 
     @property
     def size(self) -> int:
-        """How many agents there are."""
+        """How many agents there are, overlay gateways among them."""
         return sum(count for _topics, count in self.groups())
+
+    @property
+    def overlay_gateways(self) -> range:
+        """The numbers of those who are in no community."""
+        return range(self.size - self.bootstrap.overlay_gateways, self.size)
+
+    def starting_order(self) -> list[int]:
+        """All agents, in the order in which they start."""
+        gateways = self.overlay_gateways
+        return [*gateways, *range(gateways.start)]

@@ -50,11 +50,11 @@ class Scenario:
         world.network.suspect(self._schedule.suspicion)
         self._note_impairments()
         spacing = experiment.bootstrap.spacing
-        for agent in range(experiment.size):
+        for position, agent in enumerate(experiment.starting_order()):
             if agent in self._schedule.stillborn:
                 continue
             if spacing:
-                world.at(agent * spacing, partial(self._start, agent))
+                world.at(position * spacing, partial(self._start, agent))
             else:
                 world.start(agent)
         for time, step in self._schedule.steps:
@@ -74,10 +74,16 @@ class Scenario:
     def _restart(self, agent: PeerId) -> None:
         if agent in self._crashed_early:
             self._crashed_early.remove(agent)
-            if self.world.now >= agent * self.experiment.bootstrap.spacing:
+            if self.world.now >= self._due(agent):
                 self.world.start(agent)
         else:
             self.world.restart(agent)
+
+    def _due(self, agent: PeerId) -> int:
+        """When it is its turn to start."""
+        before = len(self.experiment.overlay_gateways)
+        position = (agent + before) % self.experiment.size
+        return position * self.experiment.bootstrap.spacing
 
     def _make_world(self) -> World:
         experiment, asked = self.experiment, self.experiment.network

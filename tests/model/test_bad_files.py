@@ -113,6 +113,7 @@ FIELDS = [
     ("bootstrap: {spacing: 10}", "5:22: bootstrap.spacing: 10 has no unit: write 10s or 10ms"),
     ("bootstrap: {contacts: 2}", "5:23: bootstrap.contacts: static tables need nobody to ask: leave it out"),
     ("bootstrap: {gateways: 3}", "5:23: bootstrap.gateways: static tables need nobody to ask: leave it out"),
+    ("bootstrap: {overlay_gateways: -1}", "5:31: bootstrap.overlay_gateways: must be at least 0, is -1"),
     ("bootstrap: {contact: 1}", "5:13: bootstrap.contact: is not known here; did you mean contacts?"),
     # Workload
     ("workload: []", "4:11: workload: must have at least 1 item, has 0"),
@@ -308,6 +309,17 @@ def test_a_hierarchy_that_is_too_deep_or_too_large_is_refused() -> None:
     many = {f".t{n}": 1 for n in range(10_001)}
     assert problems(with_lines(f"communities: {many}")) == [
         "f:3:14: communities: makes more than 10000 topics"
+    ]
+
+
+def test_overlay_gateways_count_as_agents_but_not_as_anybodys_members() -> None:
+    gateways = "bootstrap: {overlay_gateways: 2}"
+    assert parse(with_lines(gateways, "faults: [{kind: stillborn, agents: [16]}]")).name == "small"
+    assert problems(with_lines(gateways, "faults: [{kind: stillborn, count: 16}]")) == [
+        "f:6:35: faults[0].count: must be at most 15, the agents at all, is 16"
+    ]
+    assert problems(with_lines(gateways, "communities: {.a: 0}")) == [
+        "f:3:14: communities: has no agents at all: give a community at least 1"
     ]
 
 

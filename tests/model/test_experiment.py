@@ -55,6 +55,7 @@ def test_a_small_file_gets_every_default() -> None:
             "super_contacts": 0,
             "neighbourhood": 8,
             "spacing": 0,
+            "overlay_gateways": 0,
         },
         "workload": (
             {
@@ -125,6 +126,18 @@ def test_agents_are_numbered_by_communities_and_then_by_groups(full: str) -> Non
         ((".a.d", ".a.x"), 5),
     ]
     assert experiment.size == 1115
+
+
+def test_overlay_gateways_are_in_no_community_and_come_last_but_start_first() -> None:
+    experiment = parse(SMALL + "bootstrap: {overlay_gateways: 2}").points[0].experiment
+    assert experiment.groups() == [((".a.b",), 3), ((), 2)]
+    assert experiment.size == 5
+    assert experiment.overlay_gateways == range(3, 5)
+    assert experiment.starting_order() == [3, 4, 0, 1, 2]
+
+
+def test_without_overlay_gateways_agents_start_as_they_are_numbered() -> None:
+    assert parse(SMALL).points[0].experiment.starting_order() == [0, 1, 2]
 
 
 def test_the_hierarchy_has_the_ancestors_and_the_further_parents(full: str) -> None:

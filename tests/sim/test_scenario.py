@@ -83,6 +83,24 @@ def test_agents_start_at_once_or_one_after_the_other() -> None:
     assert spaced.times("join") == [(max(1, 10 * agent), agent) for agent in range(50)]
 
 
+@pytest.mark.parametrize("protocol", ["camcast", "gossip-broadcast", "hierarchical-gossip"])
+def test_overlay_gateways_start_first_and_take_part_in_no_community(protocol: str) -> None:
+    found = told(
+        protocol=protocol,
+        bootstrap={"spacing": "10ms", "overlay_gateways": 3},
+        network={"losses": [{"from": ".a", "to": ".", "loss": 0.5}]},
+        faults=[{"kind": "crash", "at": "900ms", "fraction": 1, "communities": ["."]}],
+    )
+
+    assert found.scenario.members[".a.b"] == list(range(25, 50))
+    assert found.world.has_lived(52)
+    assert found.world.interests(52) == ()
+    joins = [(time, agent) for time, agent in found.times("join") if agent < 50]
+    assert {time for time, agent in joins if agent == 0} == {30}
+    assert not agents(found.of("deliver")) & {50, 51, 52}
+    assert {50, 51, 52}.isdisjoint(agents(found.of("crash")))
+
+
 def test_contacts_are_gateways_where_the_experiment_asks_for_them() -> None:
     found = told(
         protocol="gossip-multicast",
