@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from agents.core.homes import Homes
 from agents.core.journal import Cause, Count, Total
 from agents.core.messages import Event, EventMessage, Message, PeerId
 from agents.core.topics import Topics
-from testbed.sim.homes import Homes
 from testbed.sim.world import World
 
 
