@@ -26,10 +26,10 @@ Kind = Literal[
     "table",
     "impairment",
 ]
-Cause = Literal["", "loss", "partition", "suspected", "crashed", "refused"]
+Cause = Literal["", "loss", "partition", "suspected", "crashed", "refused", "overflow"]
 """Why a copy did not arrive, or was not acted upon: lost on the way; cut off; taken by its sender
 for crashed (weakly consistent failures); its receiver was down; its receiver could make no sense
-of it."""
+of it; a queue on its way was full."""
 
 
 class Header(Struct, frozen=True, kw_only=True, tag="header", tag_field="record"):
@@ -79,6 +79,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """`drop`: why. `impairment`: which."""
     value: float = 0.0
     """`impairment`: how much."""
+    copies: int = 1
+    """`drop`: how many messages it stands for, where they were only counted."""
 
 
 class Count(Struct, frozen=True, kw_only=True, tag="count", tag_field="record"):
