@@ -57,7 +57,7 @@ class RunFolder:
             "status": "running",
             "experiment": file.name,
             "fingerprint": fingerprint(file),
-            "engine": "sim",
+            "engine": file.points[0].experiment.engine,
             "seed": file.seed,
             "points": len(file.points),
             "repetitions": file.repetitions,

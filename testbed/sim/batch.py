@@ -18,11 +18,11 @@ from pathlib import Path
 import msgspec
 
 from agents.core.journal import Count, Header, Total
+from testbed.journal_files import JournalFile
 from testbed.model.files import ExperimentFile, Point
 from testbed.runs import RunFolder, fingerprint
 from testbed.sim.count_recorder import CountRecorder
 from testbed.sim.full_recorder import FullRecorder
-from testbed.sim.journal_files import JournalFile
 from testbed.sim.scenario import Scenario
 from testbed.sim.several_recorders import SeveralRecorders
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.sim.journal_files import JournalFile
+from testbed.journal_files import JournalFile
 
 NAMES = ["journal.jsonl", "journal.jsonl.gz"]
 LINE = b'{"record":"count"}\n'

@@ -1,4 +1,4 @@
-"""Journal files as the simulator writes them: whole, or not there under their names."""
+"""Journal files as engines leave them: whole, or not there under their names."""
 
 import gzip
 import hashlib
