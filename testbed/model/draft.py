@@ -26,7 +26,11 @@ from testbed.model.experiment import (
 )
 from testbed.model.faults import Fault
 from testbed.model.parts import Amount, Part, TopicName
+from testbed.model.salvage import blank, remove
 from testbed.model.wording import findings
+
+FILE_ONLY_KEYS = ("sweep",)
+"""What a file has at its top beside an experiment's fields."""
 
 
 class DraftNetwork(Part):
@@ -79,13 +83,13 @@ def read_experiment(data: dict[str, Any]) -> tuple[Experiment | Draft, list[Foun
     try:
         return Experiment.read(data), []
     except ValidationError as error:
-        found = findings(error)
+        found = findings(error, Experiment, FILE_ONLY_KEYS)
     # A mapping with an unknown key shows what else is wrong with it once the key is gone.
     _take_out(data, found)
     try:
         return Draft.read(_drafted(data)), found
     except ValidationError as error:
-        more = findings(error)
+        more = findings(error, Experiment, FILE_ONLY_KEYS)
     _take_out(data, more)
     try:
         return Draft.read(_drafted(data)), found + more
@@ -96,11 +100,11 @@ def read_experiment(data: dict[str, Any]) -> tuple[Experiment | Draft, list[Foun
 def _take_out(data: dict[str, Any], found: Iterable[Found]) -> None:
     for problem in found:
         if problem.at_key:
-            _remove(data, problem.path)
+            remove(data, problem.path)
             if problem.path[0] == "communities":
                 data["counted"] = False
         else:
-            _blank(data, _part(problem.path))
+            blank(data, _part(problem.path))
 
 
 def _drafted(data: dict[str, Any]) -> dict[str, Any]:
@@ -123,30 +127,3 @@ def _part(path: FieldPath) -> FieldPath:
         case (section, *_) if section in _IN_PARTS:
             return path[:2]
     return path[:1]
-
-
-def _blank(data: Any, path: FieldPath) -> None:
-    around = _around(data, path)
-    if path and _has(around, path[-1]):
-        around[path[-1]] = None
-
-
-def _remove(data: Any, path: FieldPath) -> None:
-    around = _around(data, path)
-    if path and isinstance(around, dict):
-        around.pop(path[-1], None)
-
-
-def _around(data: Any, path: FieldPath) -> Any:
-    for step in path[:-1]:
-        data = data[step] if _has(data, step) else None
-    return data
-
-
-def _has(data: Any, step: str | int) -> bool:
-    match data:
-        case dict():
-            return step in data
-        case list():
-            return isinstance(step, int) and step < len(data)
-    return False

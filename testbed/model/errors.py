@@ -1,14 +1,14 @@
-"""What is wrong with an experiment file, in sentences.
+"""What is wrong with an experiment's or a topology's file, in sentences.
 
 A check that finds something says at which field, never at which line: where a field stands is known
-to the nodes alone. `ExperimentError` carries every problem of a file at once, a line for each.
+to the nodes alone. A `FileError` carries every problem of a file at once, a line for each.
 """
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from agents.core.errors import LocalError
 
@@ -25,8 +25,14 @@ FieldPath = tuple[str | int, ...]
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
-class ExperimentError(LocalError):
-    """An experiment file cannot be used; `problems` says why, one sentence each."""
+class FileError(LocalError):
+    """A file cannot be used; `problems` says why, one sentence each."""
+
+    thing: ClassVar[str]
+    """What the file would have been."""
+    a_thing: ClassVar[str]
+    needs: ClassVar[str]
+    """What it has at the least."""
 
     def __init__(self, problems: Iterable[str]) -> None:
         self.problems = tuple(problems)
@@ -37,6 +43,18 @@ class ExperimentError(LocalError):
         if len(self.problems) > MAX_LINES:
             lines.append(f"… and {len(self.problems) - MAX_LINES} more problems")
         return "\n".join(lines)
+
+
+class ExperimentError(FileError):
+    thing = "experiment"
+    a_thing = "an experiment"
+    needs = "a name, a protocol, communities and a workload"
+
+
+class TopologyError(FileError):
+    thing = "topology"
+    a_thing = "a topology"
+    needs = "a name, switches, hosts and communities"
 
 
 class Found(NamedTuple):

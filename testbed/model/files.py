@@ -14,18 +14,11 @@ import yaml
 
 from testbed.model.checks import check_between
 from testbed.model.draft import Draft, read_experiment
-from testbed.model.errors import (
-    ExperimentError,
-    FieldPath,
-    Found,
-    described,
-    field_text,
-    listing,
-    near_miss,
-)
+from testbed.model.errors import ExperimentError, FieldPath, Found, field_text, listing
 from testbed.model.expect import at_point, check_where
 from testbed.model.experiment import Experiment
 from testbed.model.layers import Layers, anchored
+from testbed.model.reading import find_file, line, nodes_of, text_of
 from testbed.model.sweep import (
     MAX_POINTS,
     Label,
@@ -37,17 +30,14 @@ from testbed.model.sweep import (
     used,
 )
 from testbed.model.yaml_nodes import (
-    MAX_BYTES,
     Document,
     Entry,
     Mark,
     Node,
     Table,
-    YamlError,
     data_of,
     locate,
     node_of,
-    read_yaml,
 )
 
 MAX_RUNS = 1_000_000
@@ -80,13 +70,7 @@ class ExperimentFile:
 
 def find_experiment(name_or_path: str, folder: Path) -> Path:
     """A file that exists: the path itself, or that experiment of the folder."""
-    for path in (Path(name_or_path), folder / f"{name_or_path}.yaml"):
-        if _is_file(path):
-            return path
-    names = sorted(path.stem for path in folder.glob("*.yaml"))
-    there = f"{folder} has {listing(names)}" if names else f"{folder} has none"
-    message = f"there is no experiment {described(name_or_path)}: {there}"
-    raise ExperimentError([message + near_miss(Path(name_or_path).stem, names)])
+    return find_file(name_or_path, folder, ExperimentError)
 
 
 def load_experiment(path: Path, overrides: Mapping[str, object] | None = None) -> ExperimentFile:
@@ -95,7 +79,7 @@ def load_experiment(path: Path, overrides: Mapping[str, object] | None = None) -
     A protocol's file is looked for from the experiment's folder; one in `overrides`, which come
     from a command line, from the current folder.
     """
-    return parse(_text_of(path), path, overrides)
+    return parse(text_of(path, ExperimentError), path, overrides)
 
 
 def parse(
@@ -104,23 +88,13 @@ def parse(
     overrides: Mapping[str, object] | None = None,
 ) -> ExperimentFile:
     """As `load_experiment`, from a text or from data; `path` is what errors call it."""
-    if isinstance(document, str):
-        try:
-            nodes = read_yaml(document)
-        except YamlError as error:
-            raise ExperimentError([_line(path, error.mark, "", error.message)]) from None
-        text = document
-    else:
-        nodes = Document(node_of(document))
-        text = yaml.safe_dump(data_of(node_of(document)), sort_keys=False)
-    if nodes.root is None:
-        needs = "an experiment has at least a name, a protocol, communities and a workload"
-        raise ExperimentError([_line(path, None, "", f"is empty; {needs}")])
-    if not isinstance(nodes.root, Table):
-        what = described(data_of(nodes.root))
-        message = f"must be a mapping, such as `name: my-experiment`, is {what}"
-        raise ExperimentError([_line(path, nodes.root.mark, "", message)])
-    return _Reading(nodes.root, nodes, path, text, overrides or {}).result()
+    root, nodes = nodes_of(document, path, ExperimentError)
+    text = (
+        document
+        if isinstance(document, str)
+        else yaml.safe_dump(data_of(node_of(document)), sort_keys=False)
+    )
+    return _Reading(root, nodes, path, text, overrides or {}).result()
 
 
 @dataclass(slots=True)
@@ -252,7 +226,7 @@ class _Reading:
             return mark or Mark(0, 0), name
 
         return [
-            _line(self.path, mark, name, message + self._with(problem, sweep))
+            line(self.path, mark, name, message + self._with(problem, sweep))
             for (mark, name, message), problem in sorted(self.problems.items(), key=order)
         ]
 
@@ -265,36 +239,3 @@ class _Reading:
         labels = sweep.labels(position)
         values = [f"{axis} = {labels[axis]}" for axis in labels if axis in (*problem.axes, *blamed)]
         return f" (with {', '.join(values)})" if values else ""
-
-
-def _line(path: Path, mark: Mark | None, name: str, message: str) -> str:
-    place = f"{path}:{mark.line}:{mark.column}" if mark else f"{path}"
-    return ": ".join(part for part in (place, name, message) if part)
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:
-        return False
-
-
-def _text_of(path: Path) -> str:
-    try:
-        if not path.exists():
-            raise ExperimentError([f"{path}: there is no such file"])
-        if not path.is_file():
-            what = "a directory" if path.is_dir() else "no regular file"
-            raise ExperimentError([f"{path}: is {what}: name an experiment's YAML file"])
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise ExperimentError([f"{path}: cannot be read: {error.strerror}"]) from None
-    if len(data) > MAX_BYTES:
-        raise ExperimentError([f"{path}: is larger than {MAX_BYTES >> 20} MiB"])
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"is not UTF-8 text: byte 0x{data[error.start]:02x} in line {line}"
-        raise ExperimentError([f"{path}: {message}"]) from None

@@ -1,6 +1,6 @@
 """Pydantic's findings as sentences, at the fields of the file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -9,10 +9,6 @@ from pydantic_core import ErrorDetails
 
 from testbed.model import distributions, faults
 from testbed.model.errors import FieldPath, Found, described, near_miss, suggestion
-from testbed.model.experiment import Experiment
-
-FILE_ONLY_KEYS = ("sweep",)
-"""What a file has at its top beside an experiment's fields."""
 
 _TAGS = {f"<{kind}>" for kind in (*faults.KINDS, *distributions.KINDS, distributions.ROUNDS)}
 _NO_FIELDS = {*_TAGS, "[key]"}
@@ -20,10 +16,14 @@ _NO_FIELDS = {*_TAGS, "[key]"}
 it was about a mapping's key."""
 
 
-def findings(error: ValidationError) -> list[Found]:
-    """All that is wrong, each once and each with its field."""
+def findings(
+    error: ValidationError, model: type[BaseModel], file_only: Sequence[str] = ()
+) -> list[Found]:
+    """All that is wrong with what was to be such a model, each once and each with its field;
+    `file_only` are keys that a file has at its top beside the model's."""
     details = error.errors(include_url=False)
-    return list(dict.fromkeys(_finding(detail) for detail in details if not _is_echo(detail)))
+    found = (_finding(detail, model, file_only) for detail in details if not _is_echo(detail))
+    return list(dict.fromkeys(found))
 
 
 def _is_echo(detail: ErrorDetails) -> bool:
@@ -31,7 +31,7 @@ def _is_echo(detail: ErrorDetails) -> bool:
     return detail["type"] == "too_short" and bool(detail["input"])
 
 
-def _finding(detail: ErrorDetails) -> Found:
+def _finding(detail: ErrorDetails, model: type[BaseModel], file_only: Sequence[str]) -> Found:
     kind, value, location = detail["type"], detail["input"], detail["loc"]
     path = tuple(step for step in location if step not in _NO_FIELDS)
     match kind:
@@ -41,7 +41,9 @@ def _finding(detail: ErrorDetails) -> Found:
             return Found(path, "is missing")
         case "extra_forbidden":
             path = (*(step for step in location[:-1] if step not in _NO_FIELDS), location[-1])
-            known = _keys_beside(location)
+            known = _keys_beside(location, model)
+            if len(location) == 1:
+                known += file_only
             return Found(path, f"is not known here{suggestion(str(path[-1]), known)}", True)
         case "fault":
             return _fault_kind(path, value)
@@ -124,11 +126,9 @@ _LENGTHS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def _keys_beside(location: tuple[str | int, ...]) -> list[str]:
+def _keys_beside(location: tuple[str | int, ...], model: type[BaseModel]) -> list[str]:
     """The keys that are known where the last step of the location is not."""
-    if len(location) == 1:
-        return [*_keys(Experiment), *FILE_ONLY_KEYS]
-    place: Any = Experiment
+    place: Any = model
     for step in location[:-1]:
         place = _inside(place, step)
     return _keys(place)

@@ -135,7 +135,7 @@ class _Builder:
                     pass
                 case yaml.DocumentStartEvent():
                     if root is not None:
-                        message = "a second document begins here: an experiment is one document"
+                        message = "a second document begins here: a file has one"
                         raise YamlError(message, _mark(event))
                 case _:
                     root = self._node(event, ())

@@ -86,7 +86,7 @@ def test_a_field_inside_a_scalar_is_the_scalar() -> None:
         ("a: b: c", "not YAML: mapping values are not allowed in this context", (1, 5)),
         ("a: \x07", "not YAML: the character U+0007 is not text", (1, 4)),
         ("a\nb: \x00", "not YAML: the character U+0000 is not text", (2, 4)),
-        ("a: 1\n---\nb: 2", "a second document begins here: an experiment is one document", (2, 1)),
+        ("a: 1\n---\nb: 2", "a second document begins here: a file has one", (2, 1)),
         ("[" * 40 + "]" * 40, f"nested more than {MAX_DEPTH} levels deep", (1, 34)),
         ("[" * 100_000, f"nested more than {MAX_DEPTH} levels deep", (1, 34)),
     ],
