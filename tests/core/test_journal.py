@@ -117,4 +117,6 @@ def test_the_vocabulary_has_not_changed() -> None:
         "table",
         "impairment",
     )
-    assert get_args(Cause) == ("", "loss", "partition", "suspected", "crashed", "refused")
+    assert get_args(Cause) == (
+        *("", "loss", "partition", "suspected", "crashed", "refused", "overflow"),
+    )
