@@ -1,7 +1,8 @@
-"""Experiment files as frozen, validated objects.
+"""Experiment and topology files as frozen, validated objects.
 
 `load_experiment` reads a file and gives an `ExperimentFile`, whose points are what an engine runs;
-or it raises an `ExperimentError` that has every problem of the file, a line for each.
+`load_topology` gives a `Topology`. Or they raise an `ExperimentError` or a `TopologyError` that has
+every problem of the file, a line for each.
 """
 
 from testbed.model.distributions import (
@@ -14,7 +15,7 @@ from testbed.model.distributions import (
     Latency,
     Uniform,
 )
-from testbed.model.errors import ExperimentError
+from testbed.model.errors import ExperimentError, FileError, TopologyError
 from testbed.model.expect import Expectation
 from testbed.model.experiment import (
     AgentGroup,
@@ -45,13 +46,26 @@ from testbed.model.files import (
     load_experiment,
     parse,
 )
+from testbed.model.lan_parts import HostGroup, Link, Switch
+from testbed.model.rates import BitsPerSecond, format_rate, parse_rate
 from testbed.model.sweep import Label
+from testbed.model.topology import (
+    TOPOLOGIES,
+    Host,
+    Topology,
+    Wire,
+    find_topology,
+    load_topology,
+    parse_topology,
+)
 from testbed.model.units import Nanoseconds, format_duration, parse_duration
 
 __all__ = [
     "ONE_ROUND",
     "ROUNDS",
+    "TOPOLOGIES",
     "AgentGroup",
+    "BitsPerSecond",
     "Bootstrap",
     "Choice",
     "Chosen",
@@ -65,10 +79,14 @@ __all__ = [
     "ExperimentFile",
     "Exponential",
     "Fault",
+    "FileError",
     "Fixed",
+    "Host",
+    "HostGroup",
     "Label",
     "Latency",
     "Layer",
+    "Link",
     "Loss",
     "Nanoseconds",
     "Network",
@@ -78,12 +96,21 @@ __all__ = [
     "Publication",
     "Restart",
     "Stillborn",
+    "Switch",
     "TopicSettings",
+    "Topology",
+    "TopologyError",
     "Uniform",
     "WeaklyConsistent",
+    "Wire",
     "find_experiment",
+    "find_topology",
     "format_duration",
+    "format_rate",
     "load_experiment",
+    "load_topology",
     "parse",
     "parse_duration",
+    "parse_rate",
+    "parse_topology",
 ]

@@ -20,8 +20,10 @@ from testbed.model.parts import (
     MAX_AGENTS,
     MAX_ITEMS,
     Amount,
+    Name,
     Part,
     Probability,
+    Title,
     TopicList,
     TopicName,
 )
@@ -31,21 +33,6 @@ MAX_EVENT_BYTES = MAX_BODY - 1_000
 """Ours: what the frame and the event's own fields may take on top."""
 MAX_PUBLICATIONS = 1_000_000
 MAX_REPETITIONS = 1_000_000
-_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
-def _name(name: str) -> str:
-    if not name or len(name) > 100 or not _NAME_LETTERS.issuperset(name):
-        raise ValueError(
-            f"must be 1 to 100 of the letters a-z, digits and '-', is {described(name)}"
-        )
-    return name
-
-
-def _title(title: str) -> str:
-    if len(title) > 200 or not title.isprintable():
-        raise ValueError("must be one line of at most 200 characters")
-    return title
 
 
 def _some_time(ns: int) -> int:
@@ -66,8 +53,6 @@ def _publisher(value: object) -> object:
     raise ValueError(f"must be random or an agent's number, is {described(value)}")
 
 
-Name = Annotated[str, Field(strict=True), AfterValidator(_name)]
-Title = Annotated[str, Field(strict=True), AfterValidator(_title)]
 Duration = Annotated[Nanoseconds, AfterValidator(_some_time)]
 Tick = Annotated[Nanoseconds, AfterValidator(_tick)]
 Publisher = Annotated[Literal["random"] | int, BeforeValidator(_publisher)]

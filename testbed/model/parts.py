@@ -6,6 +6,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from agents.core.errors import TopicError
 from agents.core.topics import check_name
+from testbed.model.errors import described
 
 MAX_AGENTS = 1_000_000
 MAX_ITEMS = 10_000
@@ -13,9 +14,11 @@ MAX_ITEMS = 10_000
 MAX_TOPIC = 255
 """As long as a topic's name can be on the wire (`agents.core.messages.TopicName`)."""
 
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
+
 
 class Part(BaseModel):
-    """A mapping in an experiment file. What it does not know, it refuses.
+    """A mapping in an experiment's or a topology's file. What it does not know, it refuses.
 
     A field whose key is a word of Python's has an underscore behind its name: `from_` is `from` in
     the file.
@@ -45,6 +48,22 @@ def checked_topic(name: str) -> str:
         raise ValueError(str(error)) from None
 
 
+def _name(name: str) -> str:
+    if not name or len(name) > 100 or not _NAME_LETTERS.issuperset(name):
+        raise ValueError(
+            f"must be 1 to 100 of the letters a-z, digits and '-', is {described(name)}"
+        )
+    return name
+
+
+def _title(title: str) -> str:
+    if len(title) > 200 or not title.isprintable():
+        raise ValueError("must be one line of at most 200 characters")
+    return title
+
+
+Name = Annotated[str, Field(strict=True), AfterValidator(_name)]
+Title = Annotated[str, Field(strict=True), AfterValidator(_title)]
 TopicName = Annotated[str, Field(strict=True), AfterValidator(checked_topic)]
 Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
 AgentNumber = Annotated[int, Field(strict=True, ge=0, lt=MAX_AGENTS)]
