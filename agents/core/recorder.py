@@ -11,7 +11,7 @@ from typing import Protocol as Structural
 import msgspec
 
 from agents.core.codec import Codec
-from agents.core.homes import Homes, People
+from agents.core.homes import Attendance, Homes, People
 from agents.core.journal import Cause, Kind, Record
 from agents.core.messages import Event, EventMessage, Message, PeerId
 from agents.core.topics import Topics
@@ -36,6 +36,7 @@ class Recorder:
     ) -> None:
         self._clock = clock
         self._homes = Homes(people, topics)
+        self._attendance = Attendance(self._homes)
         self._codec = codec
         self._write = write
         self._encode = msgspec.json.Encoder().encode
@@ -131,14 +132,15 @@ class Recorder:
         self._note(agent, "deliver", community, event.id)
 
     def joined(self, agent: PeerId, community: str) -> None:
-        for name in self._homes.taking_part(agent, community):
+        for name in self._attendance.joined(agent, community):
             self._note(agent, "join", name)
 
     def left(self, agent: PeerId, community: str) -> None:
-        for name in self._homes.taking_part(agent, community):
+        for name in self._attendance.left(agent, community):
             self._note(agent, "leave", name)
 
     def crashed(self, agent: PeerId) -> None:
+        self._attendance.crashed(agent)
         self._note(agent, "crash")
 
     def restarted(self, agent: PeerId) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from agents.core.homes import Homes
+from agents.core.homes import Attendance, Homes
 from agents.core.journal import Cause, Count, Total
 from agents.core.messages import Event, EventMessage, Message, PeerId
 from agents.core.topics import Topics
@@ -76,6 +76,7 @@ class CountRecorder:
         self._world = world
         self._topics = topics
         self._homes = Homes(world, topics)
+        self._attendance = Attendance(self._homes)
         self._write = write
         self._point = point
         self._repetition = repetition
@@ -136,14 +137,15 @@ class CountRecorder:
         story.reached[agent] = 1
 
     def joined(self, agent: PeerId, community: str) -> None:
-        for name in self._homes.taking_part(agent, community):
-            self._members.setdefault(name, {}).setdefault(agent, self._world.now)
+        for name in self._attendance.joined(agent, community):
+            self._members.setdefault(name, {})[agent] = self._world.now
 
     def left(self, agent: PeerId, community: str) -> None:
-        for name in self._homes.taking_part(agent, community):
-            self._members.get(name, {}).pop(agent, None)
+        for name in self._attendance.left(agent, community):
+            del self._members[name][agent]
 
     def crashed(self, agent: PeerId) -> None:
+        self._attendance.crashed(agent)
         for members in self._members.values():
             members.pop(agent, None)
 

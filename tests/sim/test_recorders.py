@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from agents.core.interest import Topic
 from agents.core.journal import Record
 from testbed.model.experiment import Experiment
 from testbed.model.files import parse
@@ -354,6 +355,40 @@ def test_without_an_end_nothing_of_an_event_is_left_on_its_way() -> None:
 
 
 # The records themselves
+
+
+def test_an_agent_of_many_groups_is_said_to_come_once_and_to_go_once_by_both_levels() -> None:
+    below = {"topic": ".x", "at": "5s", "publisher": 0}
+    experiment = {
+        "name": "leaving",
+        "protocol": "gossip-multicast",
+        "communities": {".a": 4, ".a.b": 2, ".a.b.c": 2, ".x": 2},
+        "workload": [{"topic": ".a.b.c", "at": "9s", "publisher": 1}, below],
+        "duration": "10s",
+    }
+    scenario = Scenario(parse(experiment).points[0].experiment, 1)
+    world, full, counts = scenario.world, list[bytes](), list[bytes]()
+    world.recorder = SeveralRecorders(
+        FullRecorder(world, scenario.topics, scenario.codec, full.append),
+        CountRecorder(world, scenario.topics, counts.append),
+    )
+    # Agent 0 publishes to a group that is not its own, and leaves it; agent 3 stops altogether.
+    world.at(6_000_000_000, lambda: world.unsubscribe(0, Topic(".x")))
+    world.at(6_000_000_000, lambda: world.stop(3))
+    scenario.run()
+
+    records = [DEFAULTS | json.loads(line) for line in b"".join(full).splitlines()]
+    moves = [(r["kind"], r["agent"], r["community"]) for r in records]
+    assert moves.count(("join", 0, ".a")) == 1
+    assert [move for move in moves if move[0] == "leave"] == [
+        ("leave", 0, ".x"),
+        ("leave", 3, ".a"),
+    ]
+    lines = [json.loads(line) for line in b"".join(counts).splitlines()]
+    (count,) = (
+        line for line in lines if line.get("topic") == ".a.b.c" and line["community"] == ".a"
+    )
+    assert (count["members"], count["reached"]) == (3, 3)
 
 
 def test_a_record_leaves_out_what_has_its_default_and_says_the_rest() -> None:
