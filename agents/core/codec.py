@@ -20,6 +20,10 @@ MAX_BODY = 60_000
 _HEADER = Layout(">BII")
 
 
+class OversizeError(LocalError):
+    """A message is too large to be sent."""
+
+
 class Codec:
     """Knows a protocol's messages, and how each looks on the wire."""
 
@@ -40,7 +44,7 @@ class Codec:
     def encode(self, sender: PeerId, message: Message) -> bytes:
         body = self._encoded(message)
         if len(body) > MAX_BODY:
-            raise LocalError(
+            raise OversizeError(
                 f"a {type(message).__name__} of {len(body)} bytes is over the {MAX_BODY} that fit"
             )
         return _HEADER.pack(VERSION, sender, len(body)) + body
@@ -75,6 +79,11 @@ class FrameReader:
 
     def __init__(self) -> None:
         self._buffer = bytearray()
+
+    @property
+    def pending(self) -> int:
+        """How many bytes have come of a frame that is not complete."""
+        return len(self._buffer)
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that are complete now. A `RemoteError` means that the stream is lost."""
