@@ -234,6 +234,8 @@ def _take_out(data: dict[str, Any], found: Iterable[Found]) -> None:
         elif len(problem.path) == 2 and problem.path[0] in ("switches", "communities"):
             # Without all their names, neither switches nor agents can be counted on.
             blank(data, problem.path[:1])
+        elif problem.path[0] == "switches":
+            blank(data, problem.path[:2])  # the key may have been meant for its uplink
         else:
             remove(data, problem.path)
 
