@@ -29,7 +29,7 @@ KEY = ("folder", "point", "repetition")
 
 USED = (
     *("time", "kind", "agent", "community", "event", "topic", "hop", "upward", "size"),
-    *("message", "duplicate", "parasite", "cause"),
+    *("message", "duplicate", "parasite", "cause", "copies"),
 )
 """The fields of a `Record` that some metric asks for; the others are not kept in memory."""
 
@@ -130,7 +130,9 @@ def _read(kind: str) -> Column:
 
 
 def _is_torn(kind: str) -> Column:
-    torn = F.col(f"{kind}.{CORRUPT}").isNotNull()
+    # Spark reads a line up to the end of its first object, whatever follows that.
+    value = F.col("value")
+    torn = F.col(f"{kind}.{CORRUPT}").isNotNull() | ~value.endswith("}") | value.contains("}{")
     for name in required(KINDS[kind]):
         torn = torn | F.col(f"{kind}.{name}").isNull()
     return torn

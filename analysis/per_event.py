@@ -109,7 +109,7 @@ def _activity(records: DataFrame) -> DataFrame:
             F.count_if(received).alias("received"),
             F.count_if(received & F.col("duplicate")).alias("duplicates"),
             F.count_if(received & F.col("parasite")).alias("parasites"),
-            F.count_if(_is("drop")).alias("dropped"),
+            F.sum(F.when(_is("drop"), F.col("copies")).otherwise(0)).alias("dropped"),
             F.count_if(sent & upward).alias("upward_sent"),
             F.size(F.collect_set(F.when(sent & upward, F.col("agent")))).alias("upward_senders"),
             F.count_if(received & upward).alias("upward_received"),

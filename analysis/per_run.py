@@ -36,7 +36,7 @@ def from_records(records: DataFrame) -> DataFrame:
             F.when(is_table, F.col("community")).otherwise("").alias("community"),
             F.when(is_table | is_control, F.col("message")).otherwise("").alias("message"),
         )
-        .agg(F.count("*").cast("double").alias("number"), F.avg("size").alias("size"))
+        .agg(F.sum("copies").cast("double").alias("number"), F.avg("size").alias("size"))
     )
     number, message = F.col("number"), F.col("message")
     things = F.array(

@@ -34,11 +34,11 @@ class Run:
 
 def read_runs(paths: Sequence[Path]) -> list[Run]:
     """Each once: the same run twice would look like twice as many repetitions."""
-    seen: dict[Path, Path] = {}
+    seen: set[Path] = set()
     for path in paths:
-        first = seen.setdefault(path.resolve(), path)
-        if first is not path:
+        if path.resolve() in seen:
             raise AnalysisError(f"{path} is given twice")
+        seen.add(path.resolve())
     if not paths:
         raise AnalysisError("there is no run to analyse")
     return [read_run(path) for path in paths]

@@ -2,7 +2,8 @@
 
 By folder and point, summed over its repetitions: `sent`, `received`, `dropped` for each cause, and
 the `remainder`, which in the simulator is what was in flight when the run ended, and on a network
-what nobody can explain. What a receiver refused has arrived, and so counts as received.
+what nobody can explain. What a receiver refused has arrived, and so counts as received. A drop may
+stand for many copies, where a network counted them and did not see whose they were.
 """
 
 from typing import get_args

@@ -17,7 +17,6 @@ def report(
 ) -> None:
     """Analyse runs, and write one HTML file with the papers' figures and claims beside them."""
     # Spark and altair take seconds to import, which the other commands need not wait for.
-    from analysis.errors import AnalysisError
     from analysis.job import analyse
     from analysis.papers.registry import ITEMS
     from analysis.report import write
@@ -26,15 +25,12 @@ def report(
         raise LocalError(f"{out} is not a folder: the report cannot be written there")
     console = Console(stderr=True)
     columns = (TextColumn("analysing"), BarColumn(), MofNCompleteColumn())
-    try:
-        with Progress(
-            *columns, console=console, disable=not console.is_terminal, transient=True
-        ) as bar:
-            task = bar.add_task("")
-            result = analyse(
-                runs, master, lambda done, total: bar.update(task, completed=done, total=total)
-            )
-    except AnalysisError as error:
-        raise LocalError(str(error)) from error
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
+        task = bar.add_task("")
+        result = analyse(
+            runs, master, lambda done, total: bar.update(task, completed=done, total=total)
+        )
     names = list(dict.fromkeys(run.name for run in result.runs))
     print(f"report: {write(result, out, ITEMS, ', '.join(names))}")

@@ -28,6 +28,7 @@ DEFAULTS = {
     "duplicate": False,
     "parasite": False,
     "cause": "",
+    "copies": 1,
 }
 TO_MS = 1e-6
 
@@ -57,7 +58,7 @@ def conservation(run: Path) -> dict[int, Counter[str]]:
             if record["kind"] in ("send", "receive"):
                 found[point][record["kind"]] += 1
             elif record["kind"] == "drop" and record["cause"] != "refused":
-                found[point][record["cause"]] += 1
+                found[point][record["cause"]] += record["copies"]
     return found
 
 
@@ -69,9 +70,14 @@ def _repetitions(run: Path) -> Iterator[tuple[int, dict[tuple[str, str], float]]
 
 
 def _journals(run: Path) -> Iterator[tuple[int, Records]]:
+    """Each repetition's records; where several files have them, one after another by their time."""
+    found: dict[tuple[int, int], Records] = defaultdict(list)
     for path in sorted((run / "journal").iterdir()):
         header, *records = map(json.loads, lines_of(path))
-        yield header["point"], [DEFAULTS | record for record in records]
+        place = (header["point"], header["repetition"])
+        found[place] += [DEFAULTS | record for record in records]
+    for (point, _), records in found.items():
+        yield point, sorted(records, key=lambda record: record["time"])
 
 
 def _of_whole_run(records: Records) -> dict[tuple[str, str], float]:
@@ -151,7 +157,7 @@ def _rows(
             "received": len(received),
             "duplicates": sum(r["duplicate"] for r in received),
             "parasites": sum(r["parasite"] for r in received),
-            "dropped": sum(r["kind"] == "drop" for r in here),
+            "dropped": sum(r["copies"] for r in here if r["kind"] == "drop"),
             "upward_sent": len(up),
             "upward_senders": len({r["agent"] for r in up}),
             "upward_received": sum(r["upward"] for r in received),

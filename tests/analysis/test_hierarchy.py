@@ -44,7 +44,9 @@ def test_topics_of_agents_of_several_count_too() -> None:
 @pytest.mark.parametrize("topic", [".a", ".a.b", ".c.d", "."])
 def test_it_agrees_with_the_protocols_topics(topic: str) -> None:
     parents = {".a.b": (".c.d",), ".c.d": (".e",)}
-    topics = Topics([".a.b", ".c.d", ".e"], parents=parents)
+    topics = Topics()
+    for name in (".e", ".c", ".c.d", ".a", ".a.b"):
+        topics.add(name, parents.get(name, ()))
     data = experiment(".a.b", ".c.d", ".e")
     data["topics"] = {name: {"parents": list(above)} for name, above in parents.items()}
     assert set(including(data)[topic]) == {topic, *topics.ancestors(topic)}

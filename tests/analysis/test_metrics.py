@@ -169,7 +169,7 @@ def test_messages_are_conserved(analysed: Analysed, case: str, level: str) -> No
             "repetitions": 3,
             "sent": counted["send"],
             "received": counted["receive"],
-            **{c: counted[c] for c in ("loss", "partition", "suspected", "crashed")},
+            **{c: counted[c] for c in ("loss", "partition", "suspected", "crashed", "overflow")},
             "remainder": 2 * counted["send"] - counted.total(),
         }
         for point, counted in sorted(expected.items())

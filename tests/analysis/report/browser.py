@@ -50,9 +50,10 @@ class Browser:
             self._events.append(answer)
 
     def open(self, page: Path) -> None:
+        before = self._heard("Page.loadEventFired")
         answer = self.call("Page.navigate", url=page.as_uri())
         assert "errorText" not in answer, answer["errorText"]
-        while not self._heard("Page.loadEventFired"):
+        while self._heard("Page.loadEventFired") == before:
             self._events.append(self._next())
 
     def evaluate(self, expression: str) -> Any:
@@ -102,8 +103,8 @@ class Browser:
             if event.get("method") == "Network.requestWillBeSent"
         ]
 
-    def _heard(self, method: str) -> bool:
-        return any(event.get("method") == method for event in self._events)
+    def _heard(self, method: str) -> int:
+        return sum(event.get("method") == method for event in self._events)
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._rest:

@@ -5,6 +5,7 @@ from typing import Any
 
 from analysis.intervals import Estimate
 from analysis.job import Metric, Result
+from analysis.metrics.conservation import CAUSES
 from analysis.papers.items import Claim, Curve, Figure, Item
 from analysis.runs import Run
 
@@ -85,8 +86,7 @@ def result(folder: Path, problems: tuple[str, ...] = ()) -> Result:
 
 
 def conserved(folder: int, point: int, **counts: int) -> dict[str, Any]:
-    names = ("sent", "received", "loss", "partition", "suspected", "crashed", "remainder")
-    none = dict.fromkeys(names, 0)
+    none = dict.fromkeys(("sent", "received", *CAUSES, "remainder"), 0)
     return {"folder": folder, "point": point, "repetitions": 4, **none, **counts}
 
 
