@@ -71,9 +71,9 @@ class Agent:
         self._codec = Codec((*life.protocol.messages, *life.membership.messages))
         self._people = Residents(machine, life.agent)
         self._clock = RunClock(machine.epoch_ns)
-        journal = JournalWriter(life.journal_folder, machine, life.agent, life.number)
+        self._journal = JournalWriter(life.journal_folder, machine, life.agent, life.number)
         self._recorder = AgentRecorder(
-            machine, life.agent, self._people, self._topics, self._codec, journal
+            machine, life.agent, self._people, self._topics, self._codec, self._journal
         )
         self._transport: Transport = _TRANSPORTS[machine.transport](
             life.bound, machine.addresses, self
@@ -227,6 +227,8 @@ class Agent:
                     self._recorder.tables(self._me, self._living().views())
                     self._note_overflow()
                     return {}
+                case commands.TurnPage():
+                    return self._turn_page(request)
                 case commands.Listen():
                     self._listeners.append(connection)
                     return {"joined": list(self._joined)}
@@ -237,6 +239,16 @@ class Agent:
         except Exception as error:
             self.fail(error)
             raise ControlError(f"agent {self._me} broke down, and its log says why") from None
+
+    def _turn_page(self, request: commands.TurnPage) -> Mapping[str, Any]:
+        life, before = self._life, self._journal
+        self._note_overflow()
+        self._journal = JournalWriter(
+            life.journal_folder, self._machine, self._me, life.number, request.point
+        )
+        self._recorder.turn_page(self._journal, request.epoch_ns, self._joined)
+        before.close()
+        return {}
 
     def _living(self) -> Protocol:
         if self._protocol is None:

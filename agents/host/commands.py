@@ -60,13 +60,21 @@ class Tables(Request, frozen=True, tag="tables"):
     """Write the tables as they are now into the journal."""
 
 
+class TurnPage(Request, frozen=True, tag="journal"):
+    """Go on in a new journal: the same agents are now measured for another point of a sweep."""
+
+    point: Annotated[int, Meta(ge=0)]
+    epoch_ns: Annotated[int, Meta(ge=0)]
+    """When the new journal's time begins, or would have begun. The protocol's clock goes on."""
+
+
 class Listen(Request, frozen=True, tag="listen"):
     """Be told of every joining, leaving and delivery from now on."""
 
 
 OF_AGENT = (
     *(Start, ChangeContacts, Stop, Publish, Subscribe, Unsubscribe),
-    *(Configure, AgentStatus, Tables, Listen),
+    *(Configure, AgentStatus, Tables, TurnPage, Listen),
 )
 
 
@@ -96,8 +104,13 @@ class Thaw(Request, frozen=True, tag="thaw"):
     agent: int
 
 
+class Reload(Request, frozen=True, tag="reload"):
+    """Kill all agents and begin anew with what `machine.json` says now. Whoever asks for it has
+    collected the journals: they are deleted."""
+
+
 class Shutdown(Request, frozen=True, tag="shutdown"):
     """End everything on this machine."""
 
 
-OF_MACHINE = (MachineStatus, Kill, Spawn, Freeze, Thaw, Shutdown)
+OF_MACHINE = (MachineStatus, Kill, Spawn, Freeze, Thaw, Reload, Shutdown)

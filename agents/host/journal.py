@@ -15,7 +15,7 @@ from agents.core.messages import PeerId
 from agents.host.machine import Machine
 
 FOLDER = "journal"
-_LIFE = re.compile(r"agent-(\d+)-(\d+)\.jsonl")
+_LIFE = re.compile(r"p\d+-r\d+-agent-(\d+)-(\d+)\.jsonl")
 
 
 def next_life(folder: Path, agent: PeerId) -> int:
@@ -29,10 +29,14 @@ def next_life(folder: Path, agent: PeerId) -> int:
 
 
 class JournalWriter:
-    """A file of its own for each life."""
+    """A file of its own for each life, and for each point of a sweep that the life serves."""
 
-    def __init__(self, folder: Path, machine: Machine, agent: PeerId, life: int) -> None:
-        self.path = folder / f"agent-{agent}-{life}.jsonl"
+    def __init__(
+        self, folder: Path, machine: Machine, agent: PeerId, life: int, point: int | None = None
+    ) -> None:
+        point = machine.point if point is None else point
+        run = f"p{point:04}-r{machine.repetition:04}"
+        self.path = folder / f"{run}-agent-{agent}-{life}.jsonl"
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._file = os.open(self.path, flags, 0o600)
         header = Header(
@@ -40,7 +44,7 @@ class JournalWriter:
             engine="lan",
             run=machine.run,
             seed=machine.seed,
-            point=machine.point,
+            point=point,
             repetition=machine.repetition,
         )
         self.write(msgspec.json.encode(header) + b"\n")

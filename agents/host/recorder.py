@@ -1,9 +1,11 @@
 """One agent's records: as the simulator's, with the machine's number, and in bounded memory."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from agents.core.codec import Codec
+from agents.core.homes import Attendance
 from agents.core.journal import Record
 from agents.core.messages import Message, PeerId
 from agents.core.recorder import Recorder
@@ -40,6 +42,14 @@ class AgentRecorder(Recorder):
         self._me = me
         self._host = machine.host
         self._seen = Seen()
+
+    def turn_page(self, journal: JournalWriter, epoch_ns: int, groups: Iterable[str]) -> None:
+        """Write to another journal from now on, which begins with what this agent has joined."""
+        self._clock = RunClock(epoch_ns)
+        self._write = journal.write
+        self._attendance = Attendance(self._homes)
+        for group in groups:
+            self.joined(self._me, group)
 
     def overflowed(self, copies: int) -> None:
         """The kernel had no room for that many messages to us; whose they were, nobody knows."""

@@ -74,17 +74,20 @@ class Supervisor:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.machine = read_machine(folder)
-        self._protocol, self._membership = self.machine.load()
         self._journals = folder / FOLDER
         self._journals.mkdir(mode=0o700, exist_ok=True)
         self._loop = asyncio.new_event_loop()
-        self._slots = {agent: Slot(agent) for agent in self.machine.agents}
+        self._read()
         self._control = ControlServer(commands.OF_MACHINE, self._handle)
         self._to_fork: list[tuple[Slot, asyncio.Future[None]]] = []
         self._ending = False
         # Only the supervisor keeps the end that is written to: when it dies, the other one ends.
         self._agents_end, self._own_end = os.pipe()
+
+    def _read(self) -> None:
+        self.machine = read_machine(self.folder)
+        self._protocol, self._membership = self.machine.load()
+        self._slots = {agent: Slot(agent) for agent in self.machine.agents}
 
     def run(self) -> None:
         """Until a signal or a command ends it."""
@@ -126,12 +129,26 @@ class Supervisor:
                 if slot.state != "dead":
                     raise ControlError(f"agent {agent} is {slot.state} already")
                 await self._forked(slot)
+            case commands.Reload():
+                return await self._reload()
             case commands.Shutdown():
                 self._loop.call_soon(self._end)
                 return {}
             case _:
                 raise AssertionError(f"nobody handles {request!r}")
         return slot.describe()
+
+    async def _reload(self) -> Mapping[str, Any]:
+        for slot in self._slots.values():
+            if slot.state != "dead":
+                os.kill(slot.pid, signal.SIGKILL)
+                await slot.wait_for("dead")
+        for name in os.listdir(self._journals):
+            os.unlink(self._journals / name)
+        self._read()
+        for slot in self._slots.values():
+            await self._forked(slot)
+        return {}
 
     def _slot(self, agent: PeerId) -> Slot:
         if agent not in self._slots:

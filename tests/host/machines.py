@@ -131,7 +131,7 @@ class Running:
 
     def journal(self, agent: int, life: int = 0) -> list[Line]:
         """The records; every line is whole and the first is the header."""
-        text = (self.folder / "journal" / f"agent-{agent}-{life}.jsonl").read_text()
+        text = (self.folder / "journal" / f"p0000-r0000-agent-{agent}-{life}.jsonl").read_text()
         assert text.endswith("\n")
         header, *records = [json.loads(line) for line in text.splitlines()]
         assert header["record"] == "header"
@@ -139,7 +139,7 @@ class Running:
 
     def journals(self) -> list[Line]:
         paths = sorted((self.folder / "journal").iterdir())
-        places = [path.stem.split("-")[1:] for path in paths]
+        places = [path.stem.split("-")[-2:] for path in paths]
         return [record for agent, life in places for record in self.journal(int(agent), int(life))]
 
     def log(self) -> str:
