@@ -48,12 +48,19 @@ def analyze(
     ] = None,
 ) -> None:
     """Compute the papers' metrics from run folders, and judge what their experiments expect."""
-    from analysis.expectations import judge
     from analysis.job import analyse
-    from analysis.junit import write
 
     with _progress() as progress:
         result = analyse(runs, master, progress)
+    if not show(result, as_json, junit):
+        raise typer.Exit(1)
+
+
+def show(result: Result, as_json: bool, junit: Path | None) -> bool:
+    """Print what was found, and what of it was expected otherwise; whether nothing was."""
+    from analysis.expectations import judge
+    from analysis.junit import write
+
     judged = judge(result)
     if as_json:
         print(json.dumps(result.as_data()))
@@ -67,8 +74,7 @@ def analyze(
     failing = [expectation for expectation in judged if not expectation.holds]
     for expectation in failing:
         print(f"testbed: {expectation.sentence}", file=sys.stderr)
-    if failing:
-        raise typer.Exit(1)
+    return not failing
 
 
 @contextmanager
