@@ -68,28 +68,29 @@ def write(path: Path, header: Header, collected: Collected) -> str:
 
 
 def close_books(records: Sequence[Record], home: Mapping[PeerId, str]) -> list[Record]:
-    """The drops that no agent could see: copies to agents that were down.
+    """The drops that nobody could see: copies to agents that were down.
 
-    What the network dropped it counted, but not whose copies these were, so some of those meant for
-    the dead may be among them. Only what the network's count leaves unexplained is put down to the
-    receivers' deaths, at most all that was sent to them. `home` is each agent's first community.
+    The network counted what it dropped between any two agents, but not which copies these were, and
+    some of those meant for the dead may be among them. Only what its counts leave unexplained is put
+    down to the receivers' deaths. `home` is each agent's first community.
     """
-    unreceived = _unreceived(records)
+    explained: Counter[tuple[PeerId, PeerId]] = Counter()
+    for record in records:
+        if _is_count(record):
+            explained[record.peer, record.agent] += record.copies
     down = _Downtimes(records)
-    to_the_dead = [
-        record for record in unreceived if down.covers(record.peer, record.time, GRACE_NS)
-    ]
-    counted = sum(
-        record.copies
-        for record in records
-        if (record.kind == "drop" and record.agent < 0) or _is_overflow(record)
-    )
-    unexplained = max(0, len(unreceived) - counted)
-    return [_lost_to_a_crash(record, home) for record in to_the_dead[:unexplained]]
+    found = []
+    for send in _unreceived(records):
+        if explained[send.agent, send.peer]:
+            explained[send.agent, send.peer] -= 1
+        elif down.covers(send.peer, send.time, GRACE_NS):
+            found.append(_lost_to_a_crash(send, home))
+    return found
 
 
-def _is_overflow(record: Record) -> bool:
-    return record.kind == "drop" and record.cause == "overflow" and record.peer < 0
+def _is_count(record: Record) -> bool:
+    """Whether it is the network's count of copies between two agents."""
+    return record.kind == "drop" and not record.message and record.peer >= 0
 
 
 def _unreceived(records: Iterable[Record]) -> list[Record]:
@@ -101,7 +102,7 @@ def _unreceived(records: Iterable[Record]) -> list[Record]:
         if record.kind == "send":
             sent.setdefault((record.agent, record.peer, *copy), []).append(record)
         elif record.kind == "receive" or (
-            record.kind == "drop" and record.peer >= 0 and record.cause != "refused"
+            record.kind == "drop" and record.message and record.cause != "refused"
         ):
             arrived[(record.peer, record.agent, *copy)] += 1
     left = [record for copy, sends in sent.items() for record in sends[arrived[copy] :]]

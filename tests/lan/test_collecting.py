@@ -96,13 +96,20 @@ def test_a_copy_to_one_that_never_came_up_was_lost_to_that() -> None:
 
 
 def test_what_the_network_counted_is_not_put_down_to_a_crash_as_well() -> None:
-    lost_by_the_network = record(9, "drop", -1, cause="loss", copies=2)
+    lost_by_the_network = record(9, "drop", 1, peer=0, cause="loss", copies=2)
     records = [
         *joined(0, 1, 2),
         record(1, "crash", 1),
         *(send(2 + 0.1 * number, 0, 1) for number in range(3)),
         lost_by_the_network,
     ]
+
+    assert len(close_books(records, {})) == 1
+
+
+def test_what_the_network_dropped_between_others_explains_nothing_here() -> None:
+    lost_elsewhere = record(9, "drop", 2, peer=0, cause="loss", copies=2)
+    records = [*joined(0, 1, 2), record(1, "crash", 1), send(2, 0, 1), lost_elsewhere]
 
     assert len(close_books(records, {})) == 1
 
