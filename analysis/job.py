@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from msgspec import to_builtins
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
@@ -58,6 +59,12 @@ class Result:
     conservation: tuple[dict[str, Any], ...]
     """By folder and point: sums over its repetitions."""
     problems: tuple[str, ...]
+    """What could not be read, a sentence each."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the machine did not do as the experiments asked, a sentence each."""
+        return tuple(warning for run in self.runs for warning in run.warnings)
 
     def find(self, folder: int, point: int, community: str, name: str) -> Estimate | None:
         return self._by_place.get((folder, point, community, name))
@@ -71,6 +78,7 @@ class Result:
         return {
             "runs": [_run_data(run) for run in self.runs],
             "problems": list(self.problems),
+            "warnings": list(self.warnings),
             "conservation": list(self.conservation),
             "metrics": [
                 {
@@ -166,6 +174,7 @@ def _run_data(run: Run) -> dict[str, Any]:
         "name": run.name,
         "manifest": {key: run.manifest[key] for key in run.manifest if key != "journals"},
         "points": [{"index": p["index"], "labels": p["labels"]} for p in run.points],
+        "fidelity": [to_builtins(fact) for fact in run.fidelity],
     }
 
 

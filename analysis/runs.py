@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis import fidelity
 from analysis.errors import AnalysisError
+from analysis.fidelity import Fact
 
 JOURNAL_ENDINGS = (".jsonl", ".jsonl.gz")
 
@@ -22,10 +24,19 @@ class Run:
     journals: tuple[Path, ...]
     problems: tuple[str, ...]
     """What the folder lacks, a sentence each."""
+    fidelity: tuple[Fact, ...] = ()
+    """What was asked of the machine, and what it did; of a run on the LAN."""
 
     @property
     def name(self) -> str:
         return str(self.manifest.get("experiment", self.path.name))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the machine did not do as asked, a sentence each."""
+        return tuple(
+            f"{self.path}: not as asked: {fact.sentence}" for fact in self.fidelity if not fact.ok
+        )
 
     def labels(self, point: int) -> Mapping[str, Any]:
         found = self.points[point]["labels"] if point < len(self.points) else {}
@@ -64,7 +75,8 @@ def read_run(path: Path) -> Run:
             "event is not known from a full journal"
         )
     found = tuple(folder / name for name in journals)
-    return Run(path, manifest, points, found, tuple(problems))
+    facts, unreadable = fidelity.read(path)
+    return Run(path, manifest, points, found, (*problems, *unreadable), facts)
 
 
 def _are_points(data: Any) -> bool:

@@ -43,7 +43,7 @@ class Reproduced:
     reused: int
     """How many of them were there already."""
     problems: tuple[str, ...]
-    """What the analysis could not read."""
+    """What the analysis could not read, and what the machine did not do as asked."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def reproduce(
         papers = dict.fromkeys(item.paper for item in items)
         report = write(result, out, items, f"Reproduced: {', '.join(papers)}")
     claims = tuple(claim for found in by_item.values() for claim in found)
-    return Reproduced(claims, report, runs, reused, tuple(result.problems))
+    return Reproduced(claims, report, runs, reused, (*result.problems, *result.warnings))
 
 
 def finished_run(out: Path, file: ExperimentFile) -> Path | None:

@@ -34,7 +34,14 @@ def page(report: Report, title: str) -> str:
 
 
 def _top(report: Report, title: str) -> Markup:
-    return tag("header", tag("h1", title), _verdicts(report), _problems(report), _contents(report))
+    return tag(
+        "header",
+        tag("h1", title),
+        _verdicts(report),
+        _warnings(report),
+        _problems(report),
+        _contents(report),
+    )
 
 
 def _verdicts(report: Report) -> Markup:
@@ -55,6 +62,14 @@ def _count(report: Report) -> str:
     return "one run" if number == 1 else f"{number} runs"
 
 
+def _warnings(report: Report) -> Markup:
+    """Before anything else is believed: these runs may have measured the machine."""
+    if not report.result.warnings:
+        return join()
+    lines = [tag("li", warning) for warning in report.result.warnings]
+    return _banner("The machine did not do all that was asked of it", lines)
+
+
 def _problems(report: Report) -> Markup:
     lines = [tag("li", problem) for problem in report.result.problems]
     lines += [
@@ -63,8 +78,11 @@ def _problems(report: Report) -> Markup:
     ]
     if not lines:
         return join()
-    heading = tag("h2", "Problems")
-    return tag("section", heading, tag("ul", *lines), class_="problems", aria_label="Problems")
+    return _banner("Problems", lines)
+
+
+def _banner(title: str, lines: Sequence[Markup]) -> Markup:
+    return tag("section", tag("h2", title), tag("ul", *lines), class_="problems", aria_label=title)
 
 
 def _contents(report: Report) -> Markup:
@@ -130,6 +148,7 @@ def _figure(drawing: Drawing) -> Markup:
 def _run(report: Report, part: RunPart) -> Markup:
     result, run = report.result, report.result.runs[part.folder]
     shown = [
+        tables.fidelity(result, part.folder),
         tables.achieved(result, part.folder),
         tables.conservation(result, part.folder),
     ]

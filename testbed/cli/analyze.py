@@ -67,8 +67,8 @@ def show(result: Result, as_json: bool, junit: Path | None) -> bool:
     else:
         _print_result(result)
     sys.stdout.flush()
-    for problem in result.problems:
-        print(f"testbed: {problem}", file=sys.stderr)
+    for sentence in (*result.problems, *result.warnings):
+        print(f"testbed: {sentence}", file=sys.stderr)
     if junit is not None:
         write(junit, judged)
     failing = [expectation for expectation in judged if not expectation.holds]

@@ -1,8 +1,10 @@
 """A result made by hand: two runs, one that a paper speaks of and one that none does."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from analysis.fidelity import Fact
 from analysis.intervals import Estimate
 from analysis.job import Metric, Result
 from analysis.metrics.conservation import CAUSES
@@ -44,6 +46,19 @@ def swept(folder: Path) -> Run:
         for i, x in enumerate(CRASHED)
     ]
     return run(folder, "crashes", points)
+
+
+FIDELITY = (
+    Fact(what="rate, h001", asked=100, achieved=99.3, unit="Mbit/s", bound=5, ok=True),
+    Fact(what="lag, worst <agent>", asked=None, achieved=312.5, unit="ms", bound=100, ok=False),
+    Fact(what="full queues", asked=0, achieved=0, unit="", bound=None, ok=True),
+)
+
+
+def unfaithful(result: Result) -> Result:
+    """Its second run measured the machine."""
+    first, second = result.runs
+    return replace(result, runs=(first, replace(second, fidelity=FIDELITY)))
 
 
 def plain(folder: Path) -> Run:
@@ -92,7 +107,10 @@ def conserved(folder: int, point: int, **counts: int) -> dict[str, Any]:
 
 def claims(of: Result) -> list[Claim]:
     return [
-        Claim("cam-1", "a < b & c", "8.91", "8.95", "8.80 to 9.10", "+0.4 %", "holds"),
+        Claim(
+            *("cam-1", "a < b & c", "8.91", "8.95", "8.80 to 9.10", "+0.4 %", "holds"),
+            rule="within 15 %: <so>",
+        ),
         Claim("cam-1", "reliable", "100 %", "50.0 %", "25 % to 75 %", "−50 %", "differs", "small"),
         Claim("cam-1", "on a LAN", "7 %", "", "", "", "not measured"),
     ]

@@ -140,6 +140,15 @@ def test_the_verdicts_come_first_in_words_and_symbols(page: Path) -> None:
     assert text.index("✗ differs") < text.index("Problems") < text.index("Overview")
 
 
+def test_what_the_machine_did_not_do_as_asked_is_said_at_the_top(tmp_path: Path) -> None:
+    result = made.unfaithful(made.result(tmp_path))
+    text = _text(write(result, tmp_path / "out", [made.item()], "Mine"))
+    warning = "not as asked: lag, worst <agent>: 312.5 ms, bound 100 ms"
+    assert f"{result.runs[1].path}: {warning}" in text
+    assert text.index(warning) < text.index("Overview")
+    assert "rate, h001: " not in text  # as asked: only in its table
+
+
 def test_a_result_of_which_no_paper_speaks_still_has_its_page(tmp_path: Path) -> None:
     page = write(made.result(tmp_path), tmp_path / "out", [], "Mine")
     assert "No claim of a paper is judged by these runs." in _text(page)

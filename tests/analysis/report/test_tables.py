@@ -5,6 +5,7 @@ REGENERATE_GOLDEN=1 writes them anew, for their difference to be read before it 
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ TABLES: dict[str, Callable[[Report], Markup | None]] = {
     "theory-data": lambda report: tables.theory_data(report.drawings[0]),
     "achieved": lambda report: tables.achieved(report.result, 0),
     "achieved-with-other-losses": lambda report: tables.achieved(report.result, 1),
+    "fidelity": lambda report: tables.fidelity(made.unfaithful(report.result), 1),
     "conservation": lambda report: tables.conservation(report.result, 0),
     "conservation-with-a-remainder": lambda report: tables.conservation(report.result, 1),
     "table-sizes": lambda report: tables.table_sizes(report.result, 1),
@@ -53,3 +55,16 @@ def test_every_golden_file_belongs_to_a_table() -> None:
 def test_a_run_without_tables_or_control_messages_shows_none(report: Report) -> None:
     assert tables.table_sizes(report.result, 0) is None
     assert tables.control(report.result, 0) is None
+
+
+def test_a_simulated_run_was_not_asked_of_a_machine(report: Report) -> None:
+    assert tables.fidelity(report.result, 0) is None
+
+
+def test_over_tcp_the_networks_loss_is_not_that_of_messages(report: Report) -> None:
+    (run, other), row = report.result.runs, report.result.conservation[0]
+    points = [{**point, "experiment": made.experiment(transport="tcp")} for point in run.points]
+    over_tcp = replace(
+        report.result, runs=(replace(run, points=points), other), conservation=(row,)
+    )
+    assert tables.achieved(over_tcp, 0) is None
