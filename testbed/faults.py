@@ -3,16 +3,20 @@
 The same schedule can be played by either engine; this module knows neither.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
+
+from pydantic import ValidationError
 
 from agents.core.draw import sample
 from agents.core.messages import PeerId
 from testbed.model import faults as model
 from testbed.model.distributions import drawing
 from testbed.model.experiment import Experiment
+from testbed.model.lan_parts import Link
+from testbed.model.links import link_changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,44 @@ class Crash:
 @dataclass(frozen=True, slots=True)
 class Restart:
     agents: tuple[PeerId, ...] | None
-    """`None` for all that are down at that time."""
+    """`None` for all that are down at that time, and with them the machines that are. Others are on
+    machines that stand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Freeze:
+    """Stop with all that they know; who is down is left alone."""
+
+    agents: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Thaw:
+    """Let those go on who are frozen."""
+
+    agents: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CrashHost:
+    """Whole machines, by number, and the agents that are on them."""
+
+    hosts: tuple[int, ...]
+    agents: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RestartHost:
+    """The machines, and all agents on them that ever lived."""
+
+    hosts: tuple[int, ...]
+    agents: tuple[PeerId, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Relink:
+    links: Mapping[int, Link]
+    """By host's number: what its link is like from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +86,18 @@ class Configure:
     parameters: Mapping[str, Any]
 
 
-Step = Crash | Restart | Partition | Loss | Configure
+Step = (
+    Crash
+    | Restart
+    | Freeze
+    | Thaw
+    | CrashHost
+    | RestartHost
+    | Relink
+    | Partition
+    | Loss
+    | Configure
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +117,8 @@ def schedule(
     stillborn: dict[PeerId, None] = {}
     suspicion = 0.0
     steps: list[tuple[int, Step]] = []
-    for fault in experiment.faults:
+    machines = _Machines(experiment)
+    for number, fault in enumerate(experiment.faults):
         match fault:
             case model.Stillborn():
                 stillborn.update(dict.fromkeys(_chosen(fault, members, rng.random)))
@@ -76,6 +129,18 @@ def schedule(
                 steps.append((fault.at, Crash(hit)))
                 if fault.for_ is not None:
                     steps.append((fault.at + fault.for_, Restart(hit)))
+            case model.Freeze():
+                hit = _chosen(fault, members, rng.random)
+                steps.append((fault.at, Freeze(hit)))
+                steps.append((fault.at + fault.for_, Thaw(hit)))
+            case model.CrashHost():
+                hosts = machines.chosen(fault, rng.random)
+                steps.append((fault.at, CrashHost(hosts, machines.agents_on(hosts))))
+                if fault.for_ is not None:
+                    up = RestartHost(hosts, machines.agents_on(hosts))
+                    steps.append((fault.at + fault.for_, up))
+            case model.LinkChange():
+                steps.append((fault.at, Relink(machines.changed_links(number))))
             case model.Restart():
                 steps.append((fault.at, Restart(_back(fault, members, rng.random))))
             case model.Partition():
@@ -91,7 +156,7 @@ def schedule(
             case model.Churn():
                 steps.extend(_churn(fault, members, rng))
     steps.sort(key=lambda step: step[0])
-    return Schedule(frozenset(stillborn), suspicion, tuple(steps))
+    return Schedule(frozenset(stillborn), suspicion, tuple(machines.possible(steps)))
 
 
 def _chosen(
@@ -117,6 +182,51 @@ def _pool(
 ) -> list[PeerId]:
     names = members if communities is None else communities
     return sorted({agent for name in names for agent in members.get(name, ())})
+
+
+class _Machines:
+    """Where an experiment's agents are, if it says so, and what is done to whole machines."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        topology = experiment.topology
+        self._hosts = topology.host_list() if topology else []
+        self._number_of = {host.name: host.number for host in self._hosts}
+        self._host_of = [n for n, _ in topology.placement(experiment.size)] if topology else []
+        self._links = dict(link_changes(experiment.faults, topology)) if topology else {}
+
+    def chosen(self, fault: model.CrashHost, random: Callable[[], float]) -> tuple[int, ...]:
+        if fault.hosts is not None:
+            return tuple(self._number_of[name] for name in fault.hosts)
+        numbers = [host.number for host in self._hosts]
+        return tuple(sorted(sample(numbers, fault.count or 0, random)))
+
+    def agents_on(self, hosts: tuple[int, ...]) -> tuple[PeerId, ...]:
+        return tuple(agent for agent, host in enumerate(self._host_of) if host in hosts)
+
+    def changed_links(self, number: int) -> Mapping[int, Link]:
+        """What the links of the hosts that a change is about are like after it."""
+        made = self._links[number]
+        if isinstance(made, ValidationError):
+            raise made
+        return made
+
+    def possible(self, steps: list[tuple[int, Step]]) -> Iterator[tuple[int, Step]]:
+        """The steps, in which no agent starts on a machine that is down."""
+        down: set[int] = set()
+        for time, step in steps:
+            match step:
+                case CrashHost(hosts=hosts):
+                    down.update(hosts)
+                case RestartHost(hosts=hosts):
+                    down.difference_update(hosts)
+                case Restart(agents=None):
+                    down.clear()
+                case Restart(agents=tuple() as agents) if down:
+                    able = tuple(agent for agent in agents if self._host_of[agent] not in down)
+                    if not able:
+                        continue
+                    step = Restart(able)
+            yield time, step
 
 
 def _churn(

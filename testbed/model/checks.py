@@ -13,6 +13,7 @@ from agents.core.topics import Topics
 from analysis.names import EVERYWHERE, SHARES, has_communities, has_everywhere
 from testbed.model.distributions import ONE_ROUND, ROUNDS, is_always_zero, typical
 from testbed.model.draft import Draft
+from testbed.model.engine_checks import check_engine
 from testbed.model.errors import FieldPath, Found, listing, near_miss
 from testbed.model.expect import COMPARISONS, Expectation
 from testbed.model.experiment import Experiment, Network, Publication
@@ -64,6 +65,7 @@ class Checks:
                     self._known(receiver, (*path, "to"))
             self._in_time(getattr(fault, "at", None), (*path, "at"))
         self._partitions_apart()
+        self.found += check_engine(self.experiment, self.size)
         for number, line in enumerate(self.experiment.expect or ()):
             if line is not None and line.is_meant_for(self.labels):
                 self._expectation(line, ("expect", number))

@@ -4,10 +4,11 @@ It lets the checks go on behind a mistake, so that a user hears of all mistakes 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from agents.core.journal import Level
 from agents.core.topics import ROOT
 from testbed.model.distributions import Latency
 from testbed.model.errors import FieldPath, Found
@@ -27,6 +28,8 @@ from testbed.model.experiment import (
 from testbed.model.faults import Fault
 from testbed.model.parts import Amount, Part, TopicName
 from testbed.model.salvage import blank, remove
+from testbed.model.topology import Topology
+from testbed.model.units import Nanoseconds
 from testbed.model.wording import findings
 
 FILE_ONLY_KEYS = ("sweep",)
@@ -42,6 +45,11 @@ class DraftNetwork(Part):
 class Draft(Part):
     """Those fields of an experiment that have something to do with other fields."""
 
+    engine: Literal["sim", "lan"] | None = "sim"
+    topology: Topology | None = None
+    transport: Literal["udp", "tcp"] | None = "udp"
+    warm_up: Nanoseconds | None = 0
+    journal: Level | None = "full"
     protocol: Layer | None = None
     membership: Layer | None = Layer(name="static")
     root: TopicName | None = ROOT
@@ -61,6 +69,7 @@ class Draft(Part):
 
 
 _NOTHING = Draft(
+    engine=None,
     membership=None,
     root=None,
     topics=None,

@@ -27,6 +27,7 @@ from testbed.model.parts import (
     TopicList,
     TopicName,
 )
+from testbed.model.topology import Topology
 from testbed.model.units import Nanoseconds, format_duration
 
 MAX_EVENT_BYTES = MAX_BODY - 1_000
@@ -155,18 +156,26 @@ class Experiment(Part):
     name: Name
     title: Title | None = None
     engine: Literal["sim", "lan"] = "sim"
+    topology: Topology | None = None
+    """Machines, switches and links, by the name of a file in `topologies/`, by a path, or as a
+    mapping. The simulator takes only who is in it, and where."""
+    transport: Literal["udp", "tcp"] = "udp"
+    """What carries messages on the LAN."""
     protocol: Layer
     membership: Layer = Layer(name="static")
     root: TopicName = ROOT
     topic_settings: Mapping[TopicName, TopicSettings] = Field(default={}, alias="topics")
     communities: Annotated[Mapping[TopicName, Amount], Field(min_length=1)]
-    """How many agents are in a topic and in no other."""
+    """How many agents are in a topic and in no other. They, the root and the overlay gateways are
+    the topology's where there is one and the file does not say otherwise."""
     agents: Annotated[tuple[AgentGroup, ...], Field(max_length=MAX_ITEMS)] = ()
     """On top: agents of several topics."""
     network: Network = Network()
     bootstrap: Bootstrap = Bootstrap()
     workload: Annotated[tuple[Publication, ...], Field(min_length=1, max_length=MAX_ITEMS)]
     faults: Annotated[tuple[Fault, ...], Field(max_length=MAX_ITEMS)] = ()
+    warm_up: Nanoseconds = 0
+    """On the LAN: how long to wait when all have joined, before the workload's time begins."""
     duration: Duration | None = None
     """Without it a run ends when workload and faults are done and no message is in flight."""
     repetitions: Annotated[int, Field(strict=True, ge=1, le=MAX_REPETITIONS)] = 1

@@ -4,11 +4,50 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainSerializer,
+    Tag,
+    model_validator,
+)
 
 from testbed.model.distributions import Distribution
+from testbed.model.errors import listing
+from testbed.model.lan_parts import MAX_HOSTS, Link
 from testbed.model.parts import AgentNumber, Amount, Part, Probability, TopicList, TopicName
+from testbed.model.rates import format_rate, parse_rate
 from testbed.model.units import Nanoseconds, format_duration
+
+
+def _once_each(names: tuple[str, ...]) -> tuple[str, ...]:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise ValueError(f"names {name} twice")
+    return names
+
+
+def _parse_changed_rate(value: object) -> int | str:
+    return UNLIMITED if value == UNLIMITED else parse_rate(value)
+
+
+def _format_changed_rate(rate: int | str) -> str:
+    return format_rate(rate) if isinstance(rate, int) else rate
+
+
+UNLIMITED = "unlimited"
+_ChangedRate = Annotated[
+    int | str,
+    BeforeValidator(_parse_changed_rate),
+    PlainSerializer(_format_changed_rate, return_type=str, when_used="json"),
+]
+HostNames = Annotated[
+    tuple[Annotated[str, Field(strict=True)], ...],
+    Field(min_length=1, max_length=MAX_HOSTS),
+    AfterValidator(_once_each),
+]
 
 
 class Chosen(Part):
@@ -23,7 +62,7 @@ class Chosen(Part):
     agents: Annotated[tuple[AgentNumber, ...], Field(min_length=1)] | None = None
     """These very ones."""
     communities: TopicList | None = None
-    """Whom `fraction` and `count` are drawn from; `None` for everybody."""
+    """Whom `fraction` and `count` are drawn from; `None` for everybody who is in one."""
 
     @model_validator(mode="after")
     def _one_way_to_choose(self) -> Self:
@@ -64,6 +103,81 @@ class Crash(Chosen):
         if self.for_ == 0:
             raise ValueError("must stay down for some time: for must be more than 0s")
         return self
+
+
+class Freeze(Chosen):
+    """Stopped for a while with all that it knows (SIGSTOP): what comes in the meantime waits, and
+    so do its timers. Who is down then is left alone."""
+
+    kind: Literal["freeze"]
+    at: Nanoseconds
+    for_: Nanoseconds = Field(alias="for")
+
+    @model_validator(mode="after")
+    def _takes_time(self) -> Self:
+        if self.for_ == 0:
+            raise ValueError("must stay frozen for some time: for must be more than 0s")
+        return self
+
+
+class CrashHost(Part):
+    """Whole machines of the topology go down at a time, with every agent on them, and come up again
+    after `for_` if that is given."""
+
+    kind: Literal["crash-host"]
+    at: Nanoseconds
+    for_: Nanoseconds | None = Field(default=None, alias="for")
+    count: Annotated[int, Field(strict=True, ge=1, le=MAX_HOSTS)] | None = None
+    """So many, drawn at random."""
+    hosts: HostNames | None = None
+    """These very ones."""
+
+    @model_validator(mode="after")
+    def _chooses_and_takes_time(self) -> Self:
+        if (self.count is None) == (self.hosts is None):
+            has = "none of them" if self.count is None else "both"
+            raise ValueError(f"needs exactly one of count and hosts, has {has}")
+        if self.for_ == 0:
+            raise ValueError("must stay down for some time: for must be more than 0s")
+        return self
+
+
+class LinkChange(Part):
+    """From now on the links of these hosts are otherwise, in what is said; the rest stays."""
+
+    kind: Literal["link"]
+    at: Nanoseconds
+    hosts: HostNames | None = None
+    groups: HostNames | None = None
+    """Groups of hosts of the topology. Without `hosts` and `groups`: every host."""
+    rate: _ChangedRate | None = None
+    loss: Probability | None = None
+    delay: Nanoseconds | None = None
+    jitter: Nanoseconds | None = None
+    reorder: Probability | None = None
+    duplicate: Probability | None = None
+    corrupt: Probability | None = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if self.hosts is not None and self.groups is not None:
+            raise ValueError("has hosts and groups: leave out one of them")
+        if not self._changes():
+            raise ValueError(f"changes nothing: give at least one of {listing(Link.model_fields)}")
+        return self
+
+    def _changes(self) -> dict[str, Any]:
+        return {
+            name: value for name in Link.model_fields if (value := getattr(self, name)) is not None
+        }
+
+    def applied(self, link: Link) -> Link:
+        """The link with the changes; a `ValidationError` where they do not fit it."""
+        changes = self._changes()
+        if changes.get("rate") == UNLIMITED:
+            changes["rate"] = None
+        written = link.model_copy(update=changes).model_dump(mode="json")
+        return Link.model_validate(written)
 
 
 class Restart(Chosen):
@@ -151,9 +265,12 @@ KINDS: dict[str, type[Part]] = {
     "stillborn": Stillborn,
     "weakly-consistent": WeaklyConsistent,
     "crash": Crash,
+    "freeze": Freeze,
+    "crash-host": CrashHost,
     "restart": Restart,
     "partition": Partition,
     "loss": Loss,
+    "link": LinkChange,
     "configure": Configure,
     "churn": Churn,
 }
@@ -168,9 +285,12 @@ Fault = Annotated[
     Annotated[Stillborn, Tag("<stillborn>")]
     | Annotated[WeaklyConsistent, Tag("<weakly-consistent>")]
     | Annotated[Crash, Tag("<crash>")]
+    | Annotated[Freeze, Tag("<freeze>")]
+    | Annotated[CrashHost, Tag("<crash-host>")]
     | Annotated[Restart, Tag("<restart>")]
     | Annotated[Partition, Tag("<partition>")]
     | Annotated[Loss, Tag("<loss>")]
+    | Annotated[LinkChange, Tag("<link>")]
     | Annotated[Configure, Tag("<configure>")]
     | Annotated[Churn, Tag("<churn>")],
     Discriminator(_kind, custom_error_type="fault", custom_error_message="unknown kind"),

@@ -18,6 +18,7 @@ from testbed.model.errors import ExperimentError, FieldPath, Found, field_text, 
 from testbed.model.expect import at_point, check_where
 from testbed.model.experiment import Experiment
 from testbed.model.layers import Layers, anchored
+from testbed.model.places import Topologies
 from testbed.model.reading import find_file, line, nodes_of, text_of
 from testbed.model.sweep import (
     MAX_POINTS,
@@ -124,6 +125,7 @@ class _Reading:
             {key: Entry(None, node_of(value)) for key, value in given.items()}
         )
         self.layers = Layers()
+        self.topologies = Topologies()
         self.problems: dict[tuple[Mark | None, str, str], _Problem] = {}
         for problem in document.problems:
             key = (problem.mark, field_text(problem.path), problem.message)
@@ -156,8 +158,8 @@ class _Reading:
             if index == MAX_POINTS:
                 break
             here = substituted(body, sweep.values(position))
-            experiment, found = read_experiment(self._data(here))
             labels = sweep.labels(position)
+            experiment, found = self._experiment(here)
             found += check_between(experiment, labels)
             found += check_where(experiment.expect or (), sweep.axes, sweep.broken)
             found += self.layers.check(experiment)
@@ -168,11 +170,24 @@ class _Reading:
                 points.append(Point(index, labels, here_only))
         return points
 
+    def _experiment(self, body: Table) -> tuple[Experiment | Draft, list[Found]]:
+        data = self._data(body)
+        found = self.topologies.settle(data, self._folder("topology"))
+        experiment, more = read_experiment(data)
+        if found and "communities" not in body.entries:
+            # They would have been the topology's.
+            more = [problem for problem in more if problem.path != ("communities",)]
+        return experiment, found + more
+
+    def _folder(self, key: str) -> Path:
+        """Where the files are looked for that a field names."""
+        return Path.cwd() if key in self.overridden else self.path.parent.absolute()
+
     def _data(self, body: Table) -> dict[str, object]:
         """The plain data, in which a class in a file is named by an absolute path."""
         data: dict[str, object] = data_of(body)
         for key in ("protocol", "membership"):
-            folder = Path.cwd() if key in self.overridden else self.path.parent.absolute()
+            folder = self._folder(key)
             value = data.get(key)
             if isinstance(value, dict) and "name" in value:
                 value["name"] = anchored(value["name"], folder)

@@ -48,9 +48,9 @@ FIELDS = [
     ("sed: 4", "5:1: sed: is not known here; did you mean seed?"),
     (
         "colour: red",
-        "5:1: colour: is not known here; there are name, title, engine, protocol, membership, root, "
-        "topics, communities, agents, network, bootstrap, workload, faults, duration, repetitions, "
-        "seed, journal, expect and sweep",
+        "5:1: colour: is not known here; there are name, title, engine, topology, transport, "
+        "protocol, membership, root, topics, communities, agents, network, bootstrap, workload, faults, "
+        "warm_up, duration, repetitions, seed, journal and 2 more",
     ),
     ("seed: -1", "5:7: seed: must be at least 0, is -1"),
     ("seed: 9223372036854775808", "5:7: seed: must be less than 9223372036854775808, is 9223372036854775808"),
@@ -129,7 +129,7 @@ FIELDS = [
     ("workload: [{topic: .a, count: 0}]", "4:31: workload[0].count: must be at least 1, is 0"),
     # Faults
     ("faults: [5]", "5:10: faults[0]: must be a mapping with a kind, is 5"),
-    ("faults: [{at: 1s}]", "5:10: faults[0].kind: is missing; there are stillborn, weakly-consistent, crash, restart, partition, loss, configure and churn"),
+    ("faults: [{at: 1s}]", "5:10: faults[0].kind: is missing; there are stillborn, weakly-consistent, crash, freeze, crash-host, restart, partition, loss, link, configure and churn"),
     ("faults: [{kind: crsh}]", "5:17: faults[0].kind: 'crsh' is no kind of fault; did you mean crash?"),
     ("faults: [{kind: crash, count: 1}]", "5:10: faults[0].at: is missing"),
     ("faults: [{kind: crash, at: 1s}]", "5:10: faults[0]: needs exactly one of fraction, count and agents, has none of them"),
