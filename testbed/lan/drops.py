@@ -76,6 +76,11 @@ def count(namespace: Path) -> dict[tuple[str, str, str], int]:
     return found
 
 
+def forget(namespace: Path) -> None:
+    """Count from nought again."""
+    _nft(namespace, "".join(f"flush set {TABLE} by_{cause}\n" for cause in ("loss", "partition")))
+
+
 def ruleset(rules: Rules, host_ports: Iterable[str], pairs: int) -> str:
     """One transaction, in nftables' language. Sets and chains that are there stay as they are."""
     return "\n".join(_lines(rules, host_ports, pairs)) + "\n"

@@ -24,7 +24,7 @@ from testbed.lan.abilities import Abilities, abilities
 from testbed.lan.impairments import Impairments, Who, combined
 from testbed.lan.ledger import Ledger
 from testbed.lan.netlink import Kernel, is_missing
-from testbed.lan.plan import HOST_INTERFACE, HostPlan, Plan
+from testbed.lan.plan import HOST_INTERFACE, HostPlan, Place, Plan
 from testbed.model.lan_parts import Link
 
 KIND = "switches"
@@ -163,6 +163,34 @@ class Network:
             for key, packets in self._dropped_in_queues():
                 found[key] = found.get(key, 0) + packets
         return {key: packets for key, packets in found.items() if packets}
+
+    def dropped_between(self) -> dict[tuple[Cause, Place, Place], int]:
+        """The datagrams that were drawn lost or cut off, by the agents' places, since `forget`."""
+        if self.can.without_drops:
+            return {}
+        places = self.plan.places
+        with _explained(self.plan):
+            return {
+                (_cause(cause), places[sender], places[receiver]): packets
+                for (cause, sender, receiver), packets in drops.count(self._path).items()
+                if sender in places and receiver in places
+            }
+
+    def forget(self) -> None:
+        """Count from nought again what is dropped."""
+        if not self.can.without_drops:
+            with _explained(self.plan):
+                drops.forget(self._path)
+
+    def unimpair(self) -> None:
+        """As it was when it was built: links as planned, no loss beside theirs, no partition."""
+        for host in list(self.impairments.links):
+            self.set_link(host, self.plan.host(host).link)
+        before = self._host_queues()
+        self.impairments = Impairments()
+        self._change_host_queues(before)
+        self._impaired()
+        self.forget()
 
     def namespace_of(self, host: int) -> str:
         """The path of a host's network namespace."""

@@ -79,6 +79,10 @@ class Plan:
         """Of the agent in that slot of that host."""
         return self.host(host).addresses[slot]
 
+    def endpoint(self, host: int, slot: int) -> tuple[str, int]:
+        """Where that agent listens."""
+        return self.address(host, slot), FIRST_PORT + slot
+
     @cached_property
     def places(self) -> dict[str, Place]:
         """Who has which address."""
