@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from agents.core.draw import sample, sample_others, stream
 from agents.core.messages import PeerId
+from agents.core.overlay import make_gateway, make_peer
+from agents.core.port import Port
+from agents.core.protocol import Protocol
 from agents.core.registry import memberships, protocols
 from agents.core.setting import Directory, Setting
 from testbed.contacts import Contacts, Roster
@@ -21,6 +24,13 @@ class Bootstrap:
         self.members = _members(experiment)
         self.directory = Directory(self.topics, self.members)
         self._random = stream(seed, "bootstrap").random
+
+    def peer(self, port: Port, roster: Roster) -> Protocol:
+        """An agent that starts now, not yet started; see `setting`."""
+        setting = self.setting(port.peer, roster)
+        if port.peer in self.experiment.overlay_gateways:
+            return make_gateway(port, setting)
+        return make_peer(self.protocol, port, setting)
 
     def setting(self, agent: PeerId, roster: Roster) -> Setting:
         """What an agent is told that starts now; `roster` knows who joined before it."""
@@ -49,7 +59,10 @@ class Bootstrap:
     def contacts(self, agent: PeerId, roster: Roster) -> Contacts:
         asked = self.experiment.bootstrap
         gateways = self._gateways if asked.gateways else None
-        return Contacts(roster, agent, asked.contacts, self._random, gateways)
+        overlay = self.experiment.overlay_gateways or range(self.experiment.size)
+        return Contacts(
+            roster, agent, asked.contacts, self._random, gateways, overlay=lambda: overlay
+        )
 
     def _gateways(self, scope: str) -> Sequence[PeerId]:
         known = scope in self.topics

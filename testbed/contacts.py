@@ -5,6 +5,7 @@ from typing import Protocol
 
 from agents.core.draw import choice
 from agents.core.messages import PeerId
+from agents.core.overlay import OVERLAY
 
 _TRIES = 8
 """For each contact that is wanted: enough to get past some that are down."""
@@ -31,12 +32,15 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         count: int,
         random: Callable[[], float],
         gateways: Callable[[str], Sequence[PeerId]] | None = None,
+        overlay: Callable[[], Sequence[PeerId]] = tuple,
     ) -> None:
         self._roster = roster
         self._peer = peer
         self._count = count
         self._random = random
         self._gateways = gateways
+        self._overlay = overlay
+        """Who can let others into the overlay, once they are up: they join no scope there."""
 
     def __getitem__(self, scope: str) -> Sequence[PeerId]:
         candidates = self._candidates(scope)
@@ -56,6 +60,9 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         return len(self._roster.joined)
 
     def _candidates(self, scope: str) -> Sequence[PeerId]:
+        if scope == OVERLAY:
+            others = (peer for peer in self._overlay() if peer != self._peer)
+            return [peer for peer in others if self._roster.is_up(peer)]
         if self._gateways is None:
             return self._roster.joined.get(scope, ())
         return [peer for peer in self._gateways(scope) if self._roster.is_enrolled(peer, scope)]

@@ -9,8 +9,8 @@ algorithm").
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Protocol as Structural
 
 from agents.core.draw import sample
@@ -18,6 +18,12 @@ from agents.core.messages import Message, PeerId, ScopedMessage, ScopedTimer
 from agents.core.port import Port
 from agents.core.protocol import Parameters, make_parameters
 from agents.core.setting import Setting
+
+if TYPE_CHECKING:
+    from agents.core.overlay import Overlay
+
+Found = Callable[[str, Sequence[PeerId]], None]
+"""Is told of a topic and of processes in it."""
 
 
 class Carrier(Structural):
@@ -51,6 +57,10 @@ class Membership(ABC):
     messages: ClassVar[tuple[type[Message], ...]] = ()
     instant: ClassVar[bool] = False
     """Whether its tables are there from the first moment, known in advance."""
+    overlay: ClassVar[type[Overlay] | None] = None
+    """What one peer's memberships all stand on, if they do: see `agents.core.overlay`."""
+    looks_up: ClassVar[bool] = False
+    """Whether it can be asked for processes of other topics than its scope."""
 
     def __init__(
         self, port: Port, setting: Setting, scope: str, population: Population, carrier: Carrier
@@ -81,6 +91,11 @@ class Membership(ABC):
     def sample(self, count: int) -> list[PeerId]:
         """That many different members at random, or all if there are fewer."""
         return sample(self.members, count, self.port.rng.random)
+
+    def look_up(self, topics: Sequence[str], count: int, found: Found) -> None:
+        """Find up to that many processes of each topic. `found` is called for every topic that has
+        some, with all that shall be known of it from then on, and may be called again later."""
+        raise AssertionError(f"{self.name} looks up nobody, yet was asked for {topics!r}")
 
     def on_message(self, sender: PeerId, message: ScopedMessage) -> None:
         raise AssertionError(f"{self.name} has no messages, yet was handed {message!r}")

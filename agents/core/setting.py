@@ -11,6 +11,7 @@ from agents.core.topics import Topics
 
 if TYPE_CHECKING:
     from agents.core.membership import Membership
+    from agents.core.overlay import Overlay
 
 
 class Directory:
@@ -54,3 +55,5 @@ class Setting:
     """By topic: members whom a peer below it may be given to begin with (CAMCAST 3.3)."""
     neighbourhood: Sequence[PeerId] = ()
     """Processes near by, of any interest (CAMCAST 3.3, footnote 3)."""
+    overlay: Overlay | None = None
+    """What all memberships of this peer stand on, where they need it."""

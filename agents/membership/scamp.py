@@ -20,14 +20,14 @@ Timers. `AnswerDue`: ask somebody else. `HeartbeatDue`: send them, and look whet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from agents.core.draw import choice, sample
 from agents.core.errors import LocalError, RemoteError
 from agents.core.membership import Carrier, Membership, Population
-from agents.core.messages import Hop, Peer, PeerId, ScopedMessage, ScopedTimer, ns
+from agents.core.messages import Hop, Message, Peer, PeerId, ScopedMessage, ScopedTimer, ns
 from agents.core.port import Port
 from agents.core.protocol import Parameters
 from agents.core.registry import memberships
@@ -188,8 +188,8 @@ class Table(View):
 
 class Scamp(Membership):
     name = "scamp"
-    Parameters = ScampParameters
-    messages = (
+    Parameters: ClassVar[type[Parameters]] = ScampParameters
+    messages: ClassVar[tuple[type[Message], ...]] = (
         Subscription,
         ForwardedSubscription,
         Welcome,
@@ -244,7 +244,11 @@ class Scamp(Membership):
         # and the timers of the old one must mean nothing to it.
         self._epoch = int(self.port.rng.random() * (1 << 53))
         self._joined = True
-        self._contacts = self._look_up_contacts()
+        self.begin()
+
+    def begin(self) -> None:
+        """Subscribe, or be the first member."""
+        self._contacts = self.look_up_contacts()
         if self._contacts:
             self._subscribe()
         else:
@@ -279,7 +283,7 @@ class Scamp(Membership):
     def _ask_somebody(self) -> None:
         """The next in turn: a member first asks one it knows, a newcomer its contacts."""
         port, view = self.port, self._view.peers
-        self._contacts = self._look_up_contacts() or self._contacts
+        self._contacts = self.look_up_contacts() or self._contacts
         turns = list(self._contacts)
         self._in_view.expire(port.now)
         known = view or self._in_view.peers
@@ -298,7 +302,7 @@ class Scamp(Membership):
         port.send(asked, Subscription(self.scope, port.peer, copies, budget))
         port.after(self._join_timeout_ns, AnswerDue(self.scope, self._epoch, self._request))
 
-    def _look_up_contacts(self) -> list[PeerId]:
+    def look_up_contacts(self) -> list[PeerId]:
         """As they are now: a host may know who is up, and tell others each time."""
         return [p for p in self.setting.contacts.get(self.scope, ()) if p != self.port.peer]
 

@@ -14,6 +14,7 @@ from agents.core.draw import stream
 from agents.core.errors import LocalError
 from agents.core.interest import AnyOf, Topic, topics_of
 from agents.core.messages import Event, PeerId, ns
+from agents.core.overlay import make_peer
 from agents.core.port import Port
 from agents.core.protocol import Protocol
 from agents.core.registry import memberships, protocols
@@ -121,11 +122,14 @@ class SimulatedNetwork:
             membership=self._membership,
             membership_parameters=self._membership_parameters,
             parameters=self._parameters,
-            contacts=Contacts(self.world, port.peer, 1, self._random),
+            contacts=Contacts(self.world, port.peer, 1, self._random, overlay=self._everybody),
             super_contacts=Contacts(self.world, port.peer, _SUPER_CONTACTS, self._random),
             neighbourhood=_Neighbours(self.world, port.peer),
         )
-        return self._protocol(port, setting)
+        return make_peer(self._protocol, port, setting)
+
+    def _everybody(self) -> Sequence[PeerId]:
+        return range(len(self.world.protocols))
 
 
 class _WhoeverCame(Directory):

@@ -122,7 +122,7 @@ class Scenario:
         return product(self._groups_with.get(here, ()), self._groups_with.get(there, ()))
 
     def _make_protocol(self, port: Port) -> Protocol:
-        protocol = self._bootstrap.protocol(port, self._bootstrap.setting(port.peer, self.world))
+        protocol = self._bootstrap.peer(port, self.world)
         for change in self._reconfigured:  # an agent that restarts has them too
             protocol.configure(change.topic, change.parameters)
         return protocol

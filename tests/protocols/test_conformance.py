@@ -29,6 +29,7 @@ from agents.core.interest import AnyOf, Topic
 from agents.core.journal import Kind, Record
 from agents.core.membership import Membership
 from agents.core.messages import Event, Message, PeerId, ScopedMessage, Timer, ns
+from agents.core.overlay import OVERLAY, make_peer
 from agents.core.protocol import Protocol
 from agents.core.registry import memberships, protocols
 from agents.core.setting import Directory, Setting
@@ -243,13 +244,14 @@ class Lone:
         members = {".": [1, 2], ".a": [3, 4, 5], HOME: [ME, 6, 7, 8], ".c": [9]}
         self.port = ListPort(ME)
         self.topics = topics
-        self.protocol = protocol(
+        self.protocol = make_peer(
+            protocol,
             self.port,
             Setting(
                 topics,
                 Directory(topics, members),
                 membership,
-                contacts=dict.fromkeys(("", *topics), contacts),
+                contacts=dict.fromkeys((OVERLAY, "", *topics), contacts),
                 super_contacts={".a": [3, 4]},
                 neighbourhood=(1, 5, 9),
             ),
@@ -469,6 +471,7 @@ def test_the_timers_of_what_was_left_do_nothing(pair: Pair) -> None:
     for delay, timer in timers:
         scope = getattr(timer, "scope", None)
         peer.port.sent.clear()
+        peer.port.timers.clear()
         peer.fire([(delay, timer)])
         if scope in left:
             assert (peer.port.sent, peer.port.timers) == ([], [])

@@ -184,7 +184,8 @@ class Community:
         self._take_given_contacts(table)
         if table.complete:
             return
-        if not self.setting.neighbourhood:
+        looks_up = self.membership.looks_up
+        if not (looks_up or self.setting.neighbourhood):
             table.scope = []
             return
         if not table.scope:
@@ -194,19 +195,29 @@ class Community:
             while table.views and table.widen():
                 pass
         table.search_serial = next(self.serials)
-        request = ReqContact(
-            self.port.peer,
-            table.search_serial,
-            self.topic,
-            table.parent,
-            table.wanted(),
-            self.parameters.search_ttl,
-        )
-        self.port.send_all(self.setting.neighbourhood, request)
+        if looks_up:
+            self.membership.look_up(table.wanted(), self.parameters.z, self._on_found)
+        else:
+            request = ReqContact(
+                self.port.peer,
+                table.search_serial,
+                self.topic,
+                table.parent,
+                table.wanted(),
+                self.parameters.search_ttl,
+            )
+            self.port.send_all(self.setting.neighbourhood, request)
         self.port.after(
             ns(self.parameters.search_timeout_s * table.patience),
             SearchTimeout(self.topic, table.parent, table.search_serial),
         )
+
+    def _on_found(self, topic: str, peers: Sequence[PeerId]) -> None:
+        """From a membership that looks up contacts itself (5.2): whom to know of that topic now."""
+        for table in self.tables.values():
+            if self.setting.topics.includes(topic, table.parent):
+                table.clear(topic, peers)
+                self._hear_of(table, topic, peers)
 
     def _take_given_contacts(self, table: SuperTable) -> None:
         for topic in table.nearest_first():

@@ -82,6 +82,13 @@ class SuperTable:
             view.add(peer)
         self._narrow()
 
+    def clear(self, topic: str, successors: Sequence[PeerId]) -> None:
+        """Make room for these, who are to take the place of the topic's processes; those among them
+        who stand here already stay."""
+        view = self.views.get(topic)
+        if view is not None and any((topic, peer) not in self.dead for peer in successors):
+            self.views[topic] = View(self.capacity, [p for p in view if p in successors])
+
     def bury(self, topic: str, peer: PeerId) -> None:
         view = self.views.get(topic)
         if view is not None and view.remove(peer):

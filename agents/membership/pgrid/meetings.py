@@ -1,0 +1,174 @@
+"""Meetings of two peers, over messages: EXCHANGE, one meeting at a time.
+
+The one who is met does the exchange for both, with what it was told of the other's place, and says
+what came of it. So that this still holds when the answer arrives, a peer that waits for one declines
+to be met. Those whom it is to meet next wait in a queue.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from agents.core.errors import RemoteError
+from agents.core.messages import PeerId
+from agents.core.overlay import OverlayMessage
+from agents.core.views import View
+from agents.membership.pgrid.messages import MAX_ENTRIES, Declined, Entry, Meet, Met, Replicate
+from agents.membership.pgrid.trie import packed, unpacked
+
+if TYPE_CHECKING:
+    from agents.membership.pgrid.node import PGridNode
+
+MOST_WAITING = 32
+"""Meetings to come. Ours: recursion of depth 2 makes at most 2 · (1 + 2)."""
+
+OnMet = Callable[[bool], None]
+"""Is told whether the meeting took place."""
+
+
+class Meetings:
+    """Knows whom to meet next, and does what comes of a meeting."""
+
+    def __init__(self, node: PGridNode) -> None:
+        self._node = node
+        self._waiting: deque[tuple[PeerId, int, OnMet | None]] = deque()
+        self.under_way = False
+        """Whether we wait for the answer of one whom we asked to meet us."""
+        self.count = 0
+        """How many took place here, with whoever asked us."""
+
+    def arrange(self, peer: PeerId, depth: int, then: OnMet | None = None) -> None:
+        """Meet the peer as soon as no other meeting is under way."""
+        if peer == self._node.port.peer or len(self._waiting) >= MOST_WAITING:
+            if then is not None:
+                then(False)
+            return
+        self._waiting.append((peer, depth, then))
+        self._next()
+
+    def _next(self) -> None:
+        if self.under_way or not self._waiting:
+            return
+        peer, depth, then = self._waiting.popleft()
+        self.under_way = True
+        node, trie = self._node, self._node.trie
+        digest = node.registrations.digest(trie.path, node.port.now)
+
+        def question(serial: int) -> Meet:
+            return Meet(
+                serial,
+                packed(trie.path),
+                tuple(tuple(level) for level in trie.references),
+                tuple(node.replicas),
+                depth,
+                digest,
+            )
+
+        def on_answer(sender: PeerId, answer: OverlayMessage) -> None:
+            if isinstance(answer, Met):
+                self._on_met(sender, answer, depth)
+            self._over(then, isinstance(answer, Met))
+
+        def on_silence() -> None:
+            node.replicas.remove(peer)
+            self._over(then, False)
+
+        node.requests.ask(peer, question, (Met, Declined), on_answer, on_silence)
+
+    def _over(self, then: OnMet | None, met: bool) -> None:
+        self.under_way = False
+        if then is not None:
+            then(met)
+        self._next()
+
+    # As the one who is met
+
+    def on_meet(self, sender: PeerId, message: Meet) -> None:
+        path = unpacked(message.path)
+        if len(message.references) != len(path):
+            raise RemoteError(f"{sender} has a path of {len(path)} bits and refers by others")
+        node, trie = self._node, self._node.trie
+        if self.under_way:
+            node.port.send(sender, Declined(message.serial))
+            return
+        self.count += 1
+        before, digest = trie.path, node.registrations.digest(trie.path, node.port.now)
+        outcome = trie.meet(
+            sender,
+            path,
+            message.references,
+            maxl=node.maxl,
+            further=message.depth < node.parameters.recmax,
+        )
+        entries: list[Entry] = []
+        if outcome.path.startswith(before) and not (
+            outcome.path == before and message.digest == digest
+        ):
+            entries = node.registrations.under(outcome.path, node.port.now)
+        node.hand_over(sender, entries[MAX_ENTRIES:])
+        answer = Met(
+            message.serial,
+            packed(outcome.path),
+            tuple((level, tuple(peers)) for level, peers in outcome.references.items()),
+            packed(before),
+            packed(trie.path),
+            node.settled,
+            tuple(node.replicas) if trie.path == outcome.path else (),
+            tuple(outcome.its_meetings),
+            digest,
+            tuple(entries[:MAX_ENTRIES]),
+        )
+        self._moved(before, sender, outcome.path, message.replicas)
+        node.port.send(sender, answer)
+        for peer in outcome.our_meetings:
+            self.arrange(peer, message.depth + 1)
+
+    # As the one who asked for it
+
+    def _on_met(self, sender: PeerId, answer: Met, depth: int) -> None:
+        node, trie = self._node, self._node.trie
+        before, path = trie.path, unpacked(answer.path)
+        if path[: len(before)] != before or len(path) > len(before) + 1:
+            raise RemoteError(f"a meeting cannot lead from the path {before!r} to {path!r}")
+        if any(level > len(path) for level, _ in answer.references):
+            raise RemoteError(f"there are references for more than the {len(path)} bits of a path")
+        its_before, its_path = unpacked(answer.before), unpacked(answer.after)
+        if path != before:
+            trie.extend(path[-1], ())
+        for level, peers in answer.references:
+            trie.set_level(level, peers)
+        now = node.port.now
+        entries: list[Entry] = []
+        if its_path.startswith(before) and not (
+            its_path == before and answer.digest == node.registrations.digest(before, now)
+        ):
+            entries = node.registrations.under(its_path, now)
+        node.take(answer.entries)
+        self._moved(before, sender, its_path, answer.replicas)
+        trie.note(sender, its_path)
+        node.hand_over(sender, entries)
+        if answer.settled and not node.settled and path.startswith(its_before):
+            node.settle()
+        for peer in answer.meet:
+            self.arrange(peer, depth + 1)
+
+    # As either
+
+    def _moved(
+        self, before: str, other: PeerId, its_path: str, its_replicas: Sequence[PeerId]
+    ) -> None:
+        """Follow from where we are now and where the other is."""
+        node, path = self._node, self._node.trie.path
+        if path != before:
+            node.replicas = View(node.replicas.capacity)
+            node.registrations.keep_only(path)
+        if path == its_path:
+            me = node.port.peer
+            new = [p for p in its_replicas if p != me and p not in node.replicas]
+            node.replicas.add(other)
+            for peer in new:
+                node.replicas.add(peer)
+            # So that they know us as well.
+            node.port.send_all(new, Replicate(packed(path), ()))
