@@ -27,7 +27,8 @@ SHARED = "/run/testbed"
 RuntimeName = Literal["docker", "namespace", "auto"]
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is to do."""
+"""Called with what is being done, how much of it is done, and how much there is to do: 0 where
+that is not known."""
 
 
 def no_progress(_what: str, _done: int, _total: int) -> None:
