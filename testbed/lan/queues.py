@@ -30,9 +30,9 @@ BUCKET = 0x30000
 
 FRAME = 1514
 """Bytes of a full frame of Ethernet as the queues count them."""
-BURST_S = 0.001
-"""Ours: what may leave at once is what the link carries in a millisecond. Timers of the kernel are
-finer than that, so a longer burst would only make the link less even; two frames at least."""
+BURST_S = 0.004
+"""Ours: what may leave at once is what the link carries in 4 ms, two frames at least. A machine so
+busy that it looks after its queues later than that makes links slower than asked."""
 QUEUE_S = 0.05
 """Ours: the queue holds what the link carries in 50 ms, like a switch of the time with 512 KiB for a
 port of 100 Mb/s; ten frames at least."""
@@ -73,6 +73,11 @@ def no_queues() -> bytes:
 
 def on(interface: int, requests: tuple[bytes, ...]) -> list[bytes]:
     return [for_interface(request, interface) for request in requests]
+
+
+def queue_bytes(rate: int) -> int:
+    """How much waits for a link of this rate before more is dropped."""
+    return max(10 * FRAME, int(rate / 8 * QUEUE_S))
 
 
 def check(link: Link) -> None:
@@ -128,7 +133,7 @@ def _bucket(link: Link, *, behind_netem: bool) -> bytes:
         {
             "rate": bytes_a_second,
             "burst": max(2 * FRAME, int(bytes_a_second * BURST_S)),
-            "limit": max(10 * FRAME, int(bytes_a_second * QUEUE_S)),
+            "limit": queue_bytes(link.rate),
         }
     )
     options = {"attrs": [["TCA_TBF_PARMS", parameters], ["TCA_TBF_RTAB", True]]}
