@@ -23,6 +23,8 @@ from agents.core.errors import LocalError
 from testbed.model.files import ExperimentFile
 
 PACKAGES = ("testbed", "msgspec", "pydantic", "pyyaml")
+COMMIT_FILE = ".commit"
+"""Beside our packages, where they were sent to another machine: the commit that they are of."""
 
 
 def fingerprint(file: ExperimentFile) -> str:
@@ -113,6 +115,8 @@ def machine() -> dict[str, Any]:
 def _own_version(installed: str) -> str:
     """The commit that is checked out, where this is a checkout."""
     here = Path(__file__).resolve().parent.parent
+    if (here / COMMIT_FILE).is_file():
+        return (here / COMMIT_FILE).read_text()
     if not (here / ".git").exists():  # installed; what is around us may be somebody else's checkout
         return installed
     command = ["git", "-C", str(here), "describe", "--always", "--dirty", "--abbrev=12"]

@@ -10,13 +10,16 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
-from typing import NoReturn
+from pathlib import Path
+from typing import Annotated, NoReturn
 
 import typer
 
 from agents.core.errors import LocalError
 from analysis.errors import AnalysisError
+from testbed.cli import elsewhere
 
 NOT_AS_ASKED = 1
 BAD_INPUT = 2
@@ -24,6 +27,8 @@ MACHINE_FAILED = 4
 INTERRUPTED = 130
 
 app = typer.Typer(
+    cls=elsewhere.Commands,
+    invoke_without_command=True,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,25 +37,41 @@ app = typer.Typer(
 
 
 @app.callback()
-def testbed() -> None:
-    pass
+def command_line(
+    context: typer.Context,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="USER@HOST[:PORT]", help="Run the command on another machine."),
+    ] = None,
+    identity: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="With --on: the private key to use.")
+    ] = None,
+    remote_path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --on: a checkout there, from the home folder; else this code is sent.",
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="With --on: go on with what was left there.")
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        if not resume:
+            raise LocalError("which command? `testbed --help` lists them")
+        elsewhere.resume(on, identity)
 
 
 def main() -> None:
     """Run a command; whatever goes wrong is a sentence, not a trace."""
-    from testbed.cli import analyze, protocols, report, reproduce, simulate, sweep
-
-    app.command(name="simulate")(simulate.simulate)
-    app.command(name="sweep")(sweep.sweep)
-    app.command(name="analyze")(analyze.analyze)
-    app.command(name="report")(report.report)
-    app.command(name="reproduce")(reproduce.reproduce)
-    app.command(name="protocols")(protocols.protocols)
+    for name, command in _commands().items():
+        app.command(name=name)(command)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character of a title or path is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = app(prog_name="testbed", standalone_mode=False)
+        code = app(prog_name="testbed", standalone_mode=False, obj=app.registered_commands)
         sys.stdout.flush()
     except BaseException as error:
         _explain(error)
@@ -59,8 +80,62 @@ def main() -> None:
     sys.exit(code)
 
 
+def _commands() -> dict[str, Callable[..., None]]:
+    """In the order in which they are listed. What needs Spark or the LAN's packages is imported by
+    the commands themselves, so that each runs where only its own needs are met."""
+    from testbed.cli import (
+        analyze,
+        churn,
+        collect,
+        crash,
+        down,
+        exec_,
+        freeze,
+        logs,
+        loss,
+        partition,
+        protocols,
+        publish,
+        report,
+        reproduce,
+        restart,
+        run,
+        simulate,
+        status,
+        sweep,
+        up,
+    )
+
+    return {
+        "up": up.up,
+        "status": status.status,
+        "publish": publish.publish,
+        "crash": crash.crash,
+        "restart": restart.restart,
+        "freeze": freeze.freeze,
+        "thaw": freeze.thaw,
+        "partition": partition.partition,
+        "heal": partition.heal,
+        "loss": loss.loss,
+        "churn": churn.churn,
+        "exec": exec_.exec_,
+        "logs": logs.logs,
+        "collect": collect.collect,
+        "down": down.down,
+        "run": run.run,
+        "simulate": simulate.simulate,
+        "sweep": sweep.sweep,
+        "analyze": analyze.analyze,
+        "report": report.report,
+        "reproduce": reproduce.reproduce,
+        "protocols": protocols.protocols,
+    }
+
+
 def _explain(error: BaseException) -> NoReturn:
     match error:
+        case elsewhere.EndedThere():
+            sys.exit(error.code)
         case typer.TyperException():
             _leave(error.format_message(), BAD_INPUT)
         case LocalError() | AnalysisError():

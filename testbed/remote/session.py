@@ -1,0 +1,274 @@
+"""One command on another machine, from here: ship, start, follow, bring back, clean up.
+
+Each step can be done again to the same effect. When the connection is cut, it is opened again, for a
+bounded time, and the step begins anew with what is there already. Who gives up, or is interrupted a
+second time, is told how to pick it up later.
+"""
+
+import os
+import random
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from agents.core.errors import LocalError
+from testbed.remote import notes, transfer
+from testbed.remote.arguments import is_wanted, understand
+from testbed.remote.connection import Connection, Lost, Target, Unreachable
+from testbed.remote.follow import Follower
+from testbed.remote.job import Job, Terminal
+from testbed.remote.notes import Note
+from testbed.remote.progress import progress
+from testbed.remote.tree import Tree, pack
+
+PATIENCE_S = 600.0
+"""For how long a lost connection is tried again; ours."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
+MOST_CUTS = 20
+"""In a row, with hardly any time between them: then it is not the line."""
+KILLED = 137
+
+MAKE_STATE = """
+state=${XDG_STATE_HOME:-$HOME/.local/state}/testbed
+mkdir -p "$state/code" "$state/environments" "$state/jobs" || exit
+chmod 700 "$state/jobs"
+cd "$state" && pwd -P
+"""
+HAS_CODE = 'if [ -x "$1/bin/testbed" ]; then echo yes; fi'
+UNPACK = """
+set -e
+cd "$1/code"
+if [ ! -e "$2" ]; then
+  rm -rf "$2.new"
+  mkdir "$2.new"
+  tar -xzf "$2.tar.gz" -C "$2.new" --no-same-owner
+  mkdir -p "../environments/$3"
+  ln -s "../../environments/$3" "$2.new/.venv"
+  mv -T "$2.new" "$2"
+fi
+rm -f "$2.tar.gz"
+"""
+FIND_PROJECT = """
+case $1 in '~/'*) set -- "$HOME/${1#??}" ;; esac
+cd "$1" 2>/dev/null && [ -x bin/testbed ] && pwd -P
+"""
+
+Result = TypeVar("Result")
+
+
+class Session:
+    def __init__(self, connection: Connection, patience_s: float = PATIENCE_S) -> None:
+        self._connection = connection
+        self._patience_s = patience_s
+
+    def run(
+        self,
+        words: Sequence[str],
+        path_options: Mapping[str, Path | None],
+        remote_path: str | None,
+    ) -> int:
+        """The command's exit code, with its results here."""
+        folder = Path.cwd()
+        asked = understand(words, path_options, folder)
+        tree = pack() if remote_path is None else None
+        self._connection.open()
+        state = self._steadily(lambda: self._connection.run(MAKE_STATE).strip())
+        if tree is not None:
+            home = f"{state}/code/{tree.name}"
+            self._steadily(lambda: self._ship_code(state, tree))
+        else:
+            home = self._steadily(lambda: self._find_project(str(remote_path)))
+        job = notes.new_job()
+        note = Note(
+            job=job,
+            target=str(self._connection.target),
+            state=state,
+            program=f"{home}/bin/testbed",
+            folder=str(folder),
+            command=asked.under(f"{state}/jobs/{job}/files"),
+            shown=shlex.join(words),
+            sent={str(path): transfer.digest_of(path) for path in asked.sends},
+            places=[str(place) for place in asked.places],
+            terminal=_terminal(),
+        )
+        return self._carry_out(note)
+
+    def resume(self) -> int:
+        """Pick up the oldest job that was left there."""
+        target = str(self._connection.target)
+        left = notes.left_on(target)
+        if not left:
+            raise LocalError(f"nothing was left on {target}: there is nothing to resume")
+        self._connection.open()
+        note = left[0]
+        _say(f"picking up `testbed {note.shown}` on {target}")
+        code = self._carry_out(note)
+        if left[1:]:
+            _say(f"{len(left) - 1} more left there: `{_resume(target)}` again picks up the next")
+        return code
+
+    def _carry_out(self, note: Note) -> int:
+        job = Job(self._connection, f"{note.state}/jobs/{note.job}")
+        with notes.held(note.job) as path:
+            notes.write(path, note)
+            try:
+                if not note.offsets:
+                    self._steadily(lambda: self._ship_files(note, job))
+                    self._steadily(lambda: self._prepare(note, job))
+                    # From here on it may run there, be it that we are cut off before we know.
+                    note.offsets = {"out": 0, "err": 0}
+                    notes.write(path, note)
+                code = self._see_through(note, job, path)
+            except BaseException:
+                if note.offsets:
+                    _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
+                else:
+                    path.unlink()
+                raise
+            path.unlink()
+        if code is None:
+            _say(f"{note.target} was restarted or ended the command: it has no exit code")
+            return KILLED
+        return code
+
+    def _see_through(self, note: Note, job: Job, path: Path) -> int | None:
+        follower = Follower(self._connection, job, note.offsets)
+        self._steadily(job.start)
+        try:
+            self._steadily(follower.follow)
+        finally:
+            notes.write(path, note)
+        code = self._steadily(job.code)
+        self._steadily(lambda: self._bring_back(note, job))
+        self._steadily(job.remove)
+        return code
+
+    def _ship_code(self, state: str, tree: Tree) -> None:
+        if self._connection.run(HAS_CODE, f"{state}/code/{tree.name}"):
+            return
+        name = f"{tree.name}.tar.gz"
+        with (
+            tempfile.TemporaryDirectory(prefix="testbed-") as folder,
+            progress("sending our code", len(tree.archive)) as advance,
+        ):
+            archive = Path(folder, name)
+            archive.write_bytes(tree.archive)
+            transfer.send(self._connection, {name: archive}, f"{state}/code", advance)
+        self._connection.run(UNPACK, state, tree.name, tree.environments)
+
+    def _find_project(self, remote_path: str) -> str:
+        try:
+            return self._connection.run(FIND_PROJECT, remote_path).strip()
+        except LocalError:
+            raise LocalError(
+                f"{self._connection.target} has no bin/testbed in {remote_path}: put a checkout "
+                "there, or leave out --remote-path, and this code is sent"
+            ) from None
+
+    def _ship_files(self, note: Note, job: Job) -> None:
+        self._connection.run(transfer.MAKE_FOLDER, job.root)
+        files = {path.lstrip("/"): Path(path) for path in note.sent}
+        size = sum(path.stat().st_size for path in files.values())
+        with progress("sending files", size) as advance:
+            transfer.send(self._connection, files, job.root, advance)
+
+    def _prepare(self, note: Note, job: Job) -> None:
+        terminal = Terminal(*note.terminal) if note.terminal else None
+        job.prepare(note.program, note.command, note.folder, terminal)
+
+    def _bring_back(self, note: Note, job: Job) -> None:
+        places = [Path(place) for place in note.places]
+        listed = transfer.listing(
+            self._connection, job.root, [str(place).lstrip("/") for place in places]
+        )
+        wanted = {Path("/", file.name): file for file in listed}
+        new = {
+            path: file
+            for path, file in wanted.items()
+            if is_wanted(path, places) and note.sent.get(str(path)) != file.digest
+        }
+        fetched = 0
+        with progress("bringing back", sum(file.size for file in new.values())) as advance:
+            for path, file in new.items():
+                remote = f"{job.root}/{file.name}"
+                fetched += transfer.fetch(self._connection, remote, file, path, note.job, advance)
+        if fetched:
+            _say(f"brought back {fetched} files from {note.target}")
+
+    def _steadily(self, step: Callable[[], Result]) -> Result:
+        """Do it, again after each cut, until there is no hope of a connection."""
+        in_a_row = 0
+        while True:
+            began_at = time.monotonic()
+            try:
+                return step()
+            except Lost:
+                lasted = time.monotonic() - began_at > LONGEST_PAUSE_S
+                in_a_row = 1 if lasted else in_a_row + 1
+                if in_a_row > MOST_CUTS:
+                    raise Unreachable(
+                        f"{self._connection.target} cuts us off time and again"
+                    ) from None
+                _say(f"the connection to {self._connection.target} was cut; trying again")
+                self._reconnect()
+                _say(f"connected to {self._connection.target} again")
+
+    def _reconnect(self) -> None:
+        give_up_at = time.monotonic() + self._patience_s
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                self._connection.open()
+            except Unreachable:
+                if time.monotonic() + pause_s > give_up_at:
+                    raise
+            else:
+                return
+            # Not all of those who were cut off at once shall come back at once.
+            time.sleep(pause_s * random.uniform(0.5, 1))
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def run_on(
+    target: str,
+    words: Sequence[str],
+    path_options: Mapping[str, Path | None],
+    identity: Path | None = None,
+    remote_path: str | None = None,
+) -> int:
+    """Run a command there, and give its exit code."""
+    return _closing(target, identity, lambda it: it.run(words, path_options, remote_path))
+
+
+def resume_on(target: str, identity: Path | None = None) -> int:
+    """Go on with a command that was left there, and give its exit code."""
+    return _closing(target, identity, Session.resume)
+
+
+def _closing(target: str, identity: Path | None, act: Callable[[Session], int]) -> int:
+    connection = Connection(Target.parse(target), identity)
+    try:
+        return act(Session(connection))
+    finally:
+        connection.close()
+
+
+def _terminal() -> tuple[str, int, int] | None:
+    """Ours, if what is printed all goes to it."""
+    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+        return None
+    size = shutil.get_terminal_size()
+    return os.environ.get("TERM") or "dumb", size.lines, size.columns
+
+
+def _resume(target: str) -> str:
+    return f"testbed --on {target} --resume"
+
+
+def _say(sentence: str) -> None:
+    print(f"testbed: {sentence}", file=sys.stderr, flush=True)
