@@ -10,8 +10,22 @@ from typing import Any
 import pytest
 
 from agents.core.draw import stream
-from testbed.faults import Configure, Crash, Loss, Partition, Restart, Schedule, schedule
+from testbed.faults import (
+    Configure,
+    Crash,
+    CrashHost,
+    Freeze,
+    Loss,
+    Partition,
+    Relink,
+    Restart,
+    RestartHost,
+    Schedule,
+    Thaw,
+    schedule,
+)
 from testbed.model.files import parse
+from testbed.model.lan_parts import Link
 
 S = 1_000_000_000
 MEMBERS = {".a": list(range(10)), ".a.b": list(range(10, 110)), ".a.c": list(range(100, 120))}
@@ -126,6 +140,104 @@ def test_a_partition_names_sides_and_ends() -> None:
 
     assert made(cut).steps == ((S, Partition(sides)),)
     assert made({**cut, "until": "3s"}).steps == ((S, Partition(sides)), (3 * S, Partition({})))
+
+
+def test_a_freeze_ends_with_the_thaw_of_the_same_agents() -> None:
+    fault = {"kind": "freeze", "at": "2s", "for": "3s", "fraction": 0.5, "communities": [".a"]}
+    (first, frozen), (second, thawed) = made(fault).steps
+
+    assert (first, second) == (2 * S, 5 * S)
+    assert isinstance(frozen, Freeze)
+    assert len(frozen.agents) == 5
+    assert thawed == Thaw(frozen.agents)
+
+
+# Machines
+
+
+def on_smoke(*faults: Mapping[str, Any], engine: str = "sim", seed: int = 1) -> Schedule:
+    """Agents 0 to 11 on hosts 1 to 6, two each: 0 and 6 on the first."""
+    document = {
+        "name": "faults",
+        "engine": engine,
+        "protocol": "gossip-multicast",
+        "topology": "smoke",
+        "workload": [{"topic": ".a"}],
+        "faults": list(faults),
+    }
+    experiment = parse(document).points[0].experiment
+    members = {".a.d.g": range(6), ".a.d": range(6, 10), ".a": range(10, 12)}
+    return schedule(experiment, members, stream(seed, "faults"))
+
+
+def test_a_host_that_crashes_takes_its_agents_with_it() -> None:
+    fault = {"kind": "crash-host", "at": "2s", "for": "5s", "hosts": ["pc1", "pc4"]}
+
+    assert on_smoke(fault).steps == (
+        (2 * S, CrashHost((1, 4), (0, 3, 6, 9))),
+        (7 * S, RestartHost((1, 4), (0, 3, 6, 9))),
+    )
+
+
+def test_hosts_are_drawn_each_as_often() -> None:
+    drawn: list[int] = []
+    for seed in range(300):
+        ((_, step),) = on_smoke({"kind": "crash-host", "at": "2s", "count": 2}, seed=seed).steps
+        assert isinstance(step, CrashHost)
+        assert step.hosts == tuple(sorted(set(step.hosts)))
+        assert len(step.agents) == 4
+        drawn += step.hosts
+    for host in range(1, 7):
+        assert drawn.count(host) / 300 == pytest.approx(1 / 3, abs=0.1)
+
+
+def test_no_agent_starts_on_a_host_that_is_down() -> None:
+    steps = on_smoke(
+        {"kind": "crash-host", "at": "2s", "for": "5s", "hosts": ["pc1"]},
+        {"kind": "crash", "at": "1s", "agents": [0, 1], "for": "2s"},
+        {"kind": "crash", "at": "1s", "agents": [6], "for": "3s"},
+    ).steps
+
+    assert [(time // S, step) for time, step in steps] == [
+        (1, Crash((0, 1))),
+        (1, Crash((6,))),
+        (2, CrashHost((1,), (0, 6))),
+        (3, Restart((1,))),
+        (7, RestartHost((1,), (0, 6))),
+    ]
+
+
+def test_a_restart_of_all_brings_the_hosts_back_too() -> None:
+    steps = on_smoke(
+        {"kind": "crash-host", "at": "1s", "hosts": ["pc1"]},
+        {"kind": "restart", "at": "2s"},
+        {"kind": "restart", "at": "3s", "agents": [0]},
+    ).steps
+
+    assert [step for _, step in steps[1:]] == [Restart(None), Restart((0,))]
+
+
+def test_links_change_in_what_is_said_and_the_changes_add_up() -> None:
+    steps = on_smoke(
+        {"kind": "link", "at": "2s", "hosts": ["pc2", "pc3"], "loss": 0.1},
+        {"kind": "link", "at": "1s", "groups": ["pc"], "rate": "10mbit"},
+        {"kind": "link", "at": "3s", "hosts": ["pc3"], "rate": "unlimited"},
+        engine="lan",
+    ).steps
+
+    slow = Link.model_validate({"rate": "10mbit"})
+    lossy = Link.model_validate({"rate": "10mbit", "loss": 0.1})
+    assert steps == (
+        (S, Relink(dict.fromkeys(range(1, 7), slow))),
+        (2 * S, Relink({2: lossy, 3: lossy})),
+        (3 * S, Relink({3: Link.model_validate({"loss": 0.1})})),
+    )
+
+
+def test_a_link_change_without_hosts_is_of_all() -> None:
+    ((_, step),) = on_smoke({"kind": "link", "at": "1s", "loss": 1}, engine="lan").steps
+    assert isinstance(step, Relink)
+    assert list(step.links) == list(range(1, 7))
 
 
 def test_losses_are_everywhere_or_between_two_communities() -> None:

@@ -9,6 +9,7 @@ from itertools import product
 
 from agents.core.codec import Codec
 from agents.core.draw import choice, derive, stream
+from agents.core.errors import LocalError
 from agents.core.interest import Topic
 from agents.core.messages import PeerId
 from agents.core.port import Port
@@ -130,15 +131,23 @@ class Scenario:
     def _play(self, step: faults.Step) -> None:
         world = self.world
         match step:
-            case faults.Crash(agents):
+            case faults.Crash(agents) | faults.CrashHost(agents=agents):
                 for agent in agents:
                     if world.has_lived(agent):
                         world.crash(agent)
                     elif agent not in self._schedule.stillborn:
                         self._crashed_early.add(agent)
-            case faults.Restart(agents):
+            case faults.RestartHost(agents=agents) | faults.Restart(agents):
                 for agent in range(self.experiment.size) if agents is None else agents:
                     self._restart(agent)
+            case faults.Freeze(agents):
+                for agent in agents:
+                    world.freeze(agent)
+            case faults.Thaw(agents):
+                for agent in agents:
+                    world.thaw(agent)
+            case faults.Relink():
+                raise LocalError("the simulator has no links that could be changed")
             case faults.Partition(sides):
                 groups = self._groups_with
                 world.network.partition(
@@ -164,9 +173,10 @@ class Scenario:
     def _publish(self, line: Publication) -> None:
         world = self.world
         if line.publisher == "random":
-            candidates = [agent for agent in self.members[line.topic] if world.is_up(agent)]
+            candidates = self.members[line.topic]
         else:
-            candidates = [line.publisher] if world.is_up(line.publisher) else []
+            candidates = [line.publisher]
+        candidates = [agent for agent in candidates if world.can_publish(agent)]
         if not candidates:
             self.unpublished += 1
             return

@@ -15,6 +15,7 @@ from agents.core.messages import Event, EventMessage, Message, PeerId, Timer
 from agents.core.port import Port
 from agents.core.protocol import Protocol
 from testbed.sim.engine import Engine, Entry
+from testbed.sim.frozen import Frozen
 from testbed.sim.network import Network
 
 FOREVER = 1 << 62
@@ -197,13 +198,39 @@ class World:
 
     def crash(self, peer: PeerId) -> None:
         """End a life without a word to anybody."""
-        if self.is_up(peer):
+        protocol = self.protocols[peer]
+        if protocol is not None:
             self._bury(peer)
             if self.recorder is not None:
                 self.recorder.crashed(peer)
+            if isinstance(protocol, Frozen):
+                for to, source, body in protocol.waiting:
+                    if source >= 0:
+                        self._drop(to, source, body, "crashed")
+
+    def can_publish(self, peer: PeerId) -> bool:
+        """Whether it is up, and not frozen."""
+        return self._handlers[peer] is not None
+
+    def freeze(self, peer: PeerId) -> None:
+        """Let it do nothing until it is thawed, if it is up."""
+        protocol = self.protocols[peer]
+        if protocol is not None and not isinstance(protocol, Frozen):
+            self.protocols[peer] = Frozen(protocol, peer, self._lives[peer])
+            self._handlers[peer] = None  # so that only messages to such peers take longer
+
+    def thaw(self, peer: PeerId) -> None:
+        """Let it go on, if it is frozen, with what has come in the meantime."""
+        frozen = self.protocols[peer]
+        if isinstance(frozen, Frozen):
+            self.protocols[peer] = frozen.protocol
+            self._handlers[peer] = frozen.protocol.on_message
+            self.actions_left += sum(to < 0 for to, _, _ in frozen.waiting)
+            self._process(frozen.waiting)
 
     def stop(self, peer: PeerId) -> None:
-        """End a life in good order."""
+        """End a life in good order, for which who is frozen is thawed."""
+        self.thaw(peer)
         protocol = self.protocols[peer]
         if protocol is not None:
             protocol.stop()
@@ -215,6 +242,8 @@ class World:
         protocol = self.protocols[peer]
         if protocol is None:
             raise LocalError(f"agent {peer} is down and cannot publish")
+        if isinstance(protocol, Frozen):
+            raise LocalError(f"agent {peer} is frozen and cannot publish")
         number = self._published[peer] = self._published.get(peer, -1) + 1
         event = Event(f"{peer}.{self._lives[peer]}.{number}", topic, data, None, psel)
         if self.recorder is not None:
@@ -294,7 +323,7 @@ class World:
             if source >= 0:
                 handler = handlers[to]
                 if handler is None:
-                    self._drop(to, source, body, "crashed")
+                    self._not_handled(to, source, body)
                     continue
                 received += 1
                 if isinstance(body, EventMessage):
@@ -314,6 +343,14 @@ class World:
                     protocol.on_timer(body)
         self.received += received
         self.copies_in_flight -= copies
+
+    def _not_handled(self, to: PeerId, sender: PeerId, message: Message) -> None:
+        """Nobody handles it now: its receiver is frozen, or down."""
+        frozen = self.protocols[to]
+        if frozen is None:
+            self._drop(to, sender, message, "crashed")
+        else:
+            frozen.on_message(sender, message)
 
     def _drop(self, to: PeerId, sender: PeerId, message: Message, cause: Cause) -> None:
         """It will not arrive."""

@@ -101,6 +101,49 @@ def test_overlay_gateways_start_first_and_take_part_in_no_community(protocol: st
     assert {50, 51, 52}.isdisjoint(agents(found.of("crash")))
 
 
+def test_a_frozen_agent_gets_its_events_late_and_nobody_else_does() -> None:
+    frozen = {"kind": "freeze", "at": "900ms", "for": "3s", "agents": [30]}
+    found = told(faults=[frozen], duration="10s")
+
+    late = [record for record in found.of("deliver") if record["agent"] == 30]
+    assert [record["time"] // MS for record in late] == [3900]
+    others = [record for record in found.of("deliver") if record["agent"] != 30]
+    assert max(record["time"] for record in others) < 2 * S
+    assert found.world.in_flight == 0
+
+
+def test_who_is_frozen_publishes_nothing() -> None:
+    frozen = {"kind": "freeze", "at": "900ms", "for": "3s", "fraction": 1, "communities": [".a.b"]}
+    found = told(faults=[frozen])
+
+    assert found.scenario.unpublished == 1
+    assert found.of("publish") == []
+
+
+def test_a_host_crashes_and_comes_back_with_the_agents_that_are_placed_on_it() -> None:
+    found = told(
+        topology="smoke",
+        communities={".a": 4, ".a.d": 8},
+        workload=[{"topic": ".a", "at": "5s"}],
+        faults=[
+            {"kind": "crash-host", "at": "1s", "for": "2s", "hosts": ["pc2"]},
+            {"kind": "crash-host", "at": "4s", "hosts": ["pc6"]},
+        ],
+    )
+
+    assert found.times("crash") == [(1000, 1), (1000, 7), (4000, 5), (4000, 11)]
+    assert found.times("restart") == [(3000, 1), (3000, 7)]
+
+
+def test_the_same_experiment_runs_with_a_topology_as_with_its_communities() -> None:
+    communities = {".a.d.g": 6, ".a.d": 4, ".a": 2}
+    workload = [{"topic": ".a.d.g", "at": "1s"}]
+    with_topology = told(topology="smoke", communities=communities, workload=workload)
+    without = told(root=".a", communities=communities, workload=workload)
+
+    assert with_topology.text == without.text
+
+
 def test_contacts_are_gateways_where_the_experiment_asks_for_them() -> None:
     found = told(
         protocol="gossip-multicast",
