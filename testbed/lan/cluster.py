@@ -1,0 +1,252 @@
+"""A LAN that stands: which agent is where, how to reach it, and what can be done to it.
+
+Control goes over Unix sockets in folders that machines share with us, so that it does not disturb
+the LAN. Every method that changes something writes it into the journal of happenings.
+"""
+
+import asyncio
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from agents.core.errors import LocalError
+from agents.core.messages import PeerId
+from agents.core.setting import Setting
+from agents.host.control import ControlClient
+from testbed.lan.happenings import Happenings
+from testbed.lan.network import Network
+from testbed.lan.runtimes import Runtime
+from testbed.lan.standing import Standing, agents_by_host
+
+Status = dict[str, Any]
+
+
+class Cluster:
+    """The machines and agents of one LAN. Use it with `async with`, which closes connections."""
+
+    def __init__(
+        self, folder: Path, standing: Standing, runtime: Runtime, network: Network
+    ) -> None:
+        self.folder = folder
+        self.standing = standing
+        self.runtime = runtime
+        self.network = network
+        self.topology = standing.topology_model()
+        self.experiment = standing.experiment_model()
+        self.hosts = {host.number: host for host in self.topology.host_list()}
+        self.placement = self.topology.placement(self.experiment.size)
+        self.agents_on = agents_by_host(self.placement)
+        self._agent_at = {place: agent for agent, place in enumerate(self.placement)}
+        self.happenings = Happenings(folder, standing)
+        self._clients: dict[Path, ControlClient] = {}
+        self._opening: dict[Path, asyncio.Lock] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_exc: object) -> None:
+        for path in list(self._clients):
+            await self._disconnect(path)
+        self.happenings.close()
+
+    # Who is where
+
+    @property
+    def size(self) -> int:
+        return len(self.placement)
+
+    def host_of(self, agent: PeerId) -> int:
+        return self.placement[agent][0]
+
+    def host_folder(self, host: int) -> Path:
+        return self.folder / "hosts" / self.hosts[host].name
+
+    def interests(self, agent: PeerId) -> tuple[str, ...]:
+        first = 0
+        for topics, count in self.experiment.groups():
+            if agent < first + count:
+                return topics
+            first += count
+        raise LocalError(f"there is no agent {agent}: agents are numbered 0 to {self.size - 1}")
+
+    def members(self, topic: str) -> list[PeerId]:
+        return [agent for agent in range(self.size) if topic in self.interests(agent)]
+
+    def host_named(self, name: str) -> int:
+        for host in self.hosts.values():
+            if host.name == name:
+                return host.number
+        raise LocalError(
+            f"no host is called {name!r}: they are {self.hosts[1].name} to "
+            f"{self.hosts[len(self.hosts)].name}"
+        )
+
+    # Talking to machines and agents
+
+    async def ask_agent(self, agent: PeerId, do: str, **fields: Any) -> dict[str, Any]:
+        folder = self.host_folder(self.host_of(agent))
+        return await self._ask(folder / f"agent-{agent}.sock", do, fields)
+
+    async def ask_host(self, host: int, do: str, **fields: Any) -> dict[str, Any]:
+        return await self._ask(self.host_folder(host) / "supervisor.sock", do, fields)
+
+    async def statuses(self) -> dict[PeerId, Status | None]:
+        """Every agent's own word; `None` of those who do not answer: crashed, or frozen."""
+        found = await asyncio.gather(*(self._status(agent) for agent in range(self.size)))
+        return dict(enumerate(found))
+
+    async def all_agents(self, do: str, **fields: Any) -> None:
+        """Ask it of all who take part."""
+        statuses = await self.statuses()
+        here = [agent for agent, status in statuses.items() if status and status["started"]]
+        await asyncio.gather(*(self.ask_agent(agent, do, **fields) for agent in here))
+
+    async def start(self, agent: PeerId, setting: Setting) -> None:
+        await self.ask_agent(
+            agent,
+            "start",
+            contacts={scope: list(peers) for scope, peers in setting.contacts.items()},
+            super_contacts={topic: list(peers) for topic, peers in setting.super_contacts.items()},
+            neighbourhood=list(setting.neighbourhood),
+        )
+
+    async def publish(
+        self, agent: PeerId, topic: str, data: bytes, psel: float | None = None
+    ) -> str:
+        answer = await self.ask_agent(
+            agent, "publish", topic=topic, data=base64.b64encode(data).decode(), psel=psel
+        )
+        return str(answer["event"])
+
+    # What can be done to them
+
+    async def crash(self, agents: Iterable[PeerId]) -> list[PeerId]:
+        """SIGKILL; returns those who were up."""
+        hit = []
+        for agent in agents:
+            host = self.host_of(agent)
+            if await self._is_running(agent):
+                self.happenings.crashed(agent, host)
+                await self.ask_host(host, "kill", agent=agent)
+                hit.append(agent)
+        return hit
+
+    async def respawn(self, agent: PeerId) -> bool:
+        """A new process for one that is down, which then has to be started; whether it was down."""
+        host = self.host_of(agent)
+        if await self._is_running(agent):
+            return False
+        await self._disconnect(self.host_folder(host) / f"agent-{agent}.sock")
+        await self.ask_host(host, "spawn", agent=agent)
+        return True
+
+    async def freeze(self, agents: Iterable[PeerId]) -> None:
+        for agent in agents:
+            await self.ask_host(self.host_of(agent), "freeze", agent=agent)
+
+    async def thaw(self, agents: Iterable[PeerId]) -> list[PeerId]:
+        """Returns those who were frozen."""
+        frozen = [agent for agent in agents if await self._state(agent) == "frozen"]
+        for agent in frozen:
+            await self.ask_host(self.host_of(agent), "thaw", agent=agent)
+        return frozen
+
+    async def crash_host(self, host: int) -> list[PeerId]:
+        """SIGKILL of the whole machine; returns the agents that went down with it."""
+        hit = [agent for agent in self.agents_on.get(host, ()) if await self._is_running(agent)]
+        for agent in hit:
+            self.happenings.crashed(agent, host)
+        await asyncio.to_thread(self.runtime.kill, host)
+        for path in list(self._clients):
+            if path.parent == self.host_folder(host):
+                await self._disconnect(path)
+        return hit
+
+    async def restart_hosts(self, hosts: Iterable[int]) -> None:
+        """Machines that are down again, with their links and what impairs these; their agents wait
+        to be started."""
+        for host in hosts:
+            if self.runtime.pid(host) is None:
+                pid = await asyncio.to_thread(self.runtime.restart, host)
+                await asyncio.to_thread(self.network.attach, host, pid)
+
+    def set_loss(self, loss: float, between: tuple[str, str] | None = None) -> None:
+        """Per message: everywhere, or from one community to another."""
+        if between is None:
+            self.network.set_loss(loss)
+            self.happenings.impaired("loss", loss)
+            return
+        here, there = (self.addresses(self.members(topic)) for topic in between)
+        self.network.set_loss(loss, between=(here, there))
+        self.happenings.impaired("loss", loss, *between)
+
+    def partition(self, sides: Mapping[str, int]) -> None:
+        """By community; those on different sides cannot reach each other. None: all can."""
+        groups: dict[int, list[str]] = {}
+        for topic, side in sides.items():
+            groups.setdefault(side, []).extend(self.addresses(self.members(topic)))
+            self.happenings.impaired("partition", side, topic)
+        if sides:
+            self.network.partition(list(groups.values()))
+        else:
+            self.network.heal()
+            self.happenings.impaired("partition", -1)
+
+    def note_drops(self) -> None:
+        """What the network dropped between agents since it was last noted."""
+        noted = self.happenings.noted_drops()
+        for (cause, sender, receiver), copies in self.network.dropped_between().items():
+            if sender in self._agent_at and receiver in self._agent_at:
+                key = cause, self._agent_at[sender], self._agent_at[receiver]
+                self.happenings.dropped(*key, copies - noted.get(key, 0))
+
+    def addresses(self, agents: Sequence[PeerId]) -> list[str]:
+        return [self.network.plan.address(*self.placement[agent]) for agent in agents]
+
+    async def configure(self, topic: str, changes: Mapping[str, Any]) -> None:
+        await self.all_agents("configure", topic=topic, changes=dict(changes))
+
+    # Within
+
+    async def _is_running(self, agent: PeerId) -> bool:
+        return await self._state(agent) != "dead"
+
+    async def _state(self, agent: PeerId) -> str:
+        try:
+            status = await self.ask_host(self.host_of(agent), "status")
+        except LocalError:
+            return "dead"  # the machine itself is down
+        return str(status["agents"][str(agent)]["state"])
+
+    async def _status(self, agent: PeerId) -> Status | None:
+        try:
+            return await asyncio.wait_for(self.ask_agent(agent, "status"), 2)
+        except (LocalError, OSError, TimeoutError):
+            return None
+
+    async def _ask(self, path: Path, do: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+        client = await self._client(path)
+        try:
+            return await client.ask(do, **fields)
+        except OSError as error:
+            await self._disconnect(path)
+            raise LocalError(
+                f"{path.stem} of {path.parent.name} does not answer: {error}"
+            ) from error
+
+    async def _client(self, path: Path) -> ControlClient:
+        async with self._opening.setdefault(path, asyncio.Lock()):
+            if path not in self._clients:
+                try:
+                    self._clients[path] = await ControlClient.connect(path)
+                except OSError as error:
+                    raise LocalError(
+                        f"{path.stem} of {path.parent.name} cannot be reached: {error.strerror}"
+                    ) from error
+            return self._clients[path]
+
+    async def _disconnect(self, path: Path) -> None:
+        client = self._clients.pop(path, None)
+        if client is not None:
+            await client.close()
