@@ -64,11 +64,22 @@ class Runtime(ABC):
         self.ledger = ledger
 
     @abstractmethod
-    def start(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
-        """Start machines, all at once; by number, a process whose namespaces are the machine's.
+    def stand(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
+        """Make machines, all at once; by number, a process whose namespaces are the machine's.
 
-        A supervisor may run before its machine has a network interface.
+        Supervisors may run already, before their machines have a network interface; those that
+        would take much of this computer to start wait until `release` is called.
         """
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let the supervisors of all machines run."""
+
+    def start(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
+        """For those who have nothing to do in between."""
+        pids = self.stand(hosts, progress)
+        self.release()
+        return pids
 
     @abstractmethod
     def kill(self, host: int) -> None:

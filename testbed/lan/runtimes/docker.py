@@ -3,16 +3,21 @@
 Containers get nothing that agents do not need: no network but what we plug in, no capability, no
 new privilege, an unprivileged user, a root that cannot be written, limits on memory and processes.
 
+The first process waits at a gate until all containers are there: 71 Pythons that start would take
+the processors from the engine, and the LAN would stand later by as much.
+
 A container's name and a random label are in the ledger before the engine is asked for it. What is
 removed must have both: a user's container of the same name survives.
 """
 
+import errno
 import os
 import secrets
 import subprocess
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +28,15 @@ from docker.types import LogConfig, Mount
 from agents.core.errors import LocalError
 from testbed.lan.image import ensure_image
 from testbed.lan.ledger import Ledger
-from testbed.lan.runtimes import AGENT_UID, SHARED, HostSpec, Progress, Runtime, no_progress
+from testbed.lan.runtimes import (
+    AGENT_UID,
+    SHARED,
+    HostSpec,
+    Progress,
+    Runtime,
+    give_away,
+    no_progress,
+)
 
 DEFAULT_ENGINE = "unix:///var/run/docker.sock"
 HOW_TO_START = (
@@ -40,6 +53,12 @@ SETTLING_S = 1.0
 """How long a request of a client that was killed may still take effect; ours."""
 
 TMP_MB = 16
+
+PROGRAM = ("python3", "-s", "-S", "-m", "agents.host", SHARED)
+GATE_PATIENCE_S = 60.0
+GATE = "gate"
+"""A pipe in a machine's folder: who opens it to read waits until somebody opens it to write."""
+BEHIND_GATE = f'read _ <{SHARED}/{GATE}; exec "$@" >>{SHARED}/log.txt 2>&1'
 
 
 def engine_address() -> str:
@@ -72,11 +91,11 @@ def connect(address: str) -> docker.APIClient:
 
 
 class DockerRuntime(Runtime):
-    """Machines as containers. `program` is what a container runs instead of the image's own."""
+    """Machines as containers. `program` is what a container runs."""
 
     name = "docker"
 
-    def __init__(self, lan: str, ledger: Ledger, program: Sequence[str] = ()) -> None:
+    def __init__(self, lan: str, ledger: Ledger, program: Sequence[str] = PROGRAM) -> None:
         super().__init__(lan, ledger)
         self._program = list(program)
         self._owner = secrets.token_hex(16)
@@ -87,12 +106,16 @@ class DockerRuntime(Runtime):
         noted = [entry for entry in self.ledger.entries("runtime") if entry["name"] == self.name]
         return connect(noted[-1]["engine"] if noted else engine_address())
 
-    def start(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
+    def stand(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
         api = connect(engine_address())
         self.ledger.note("runtime", name=self.name, engine=engine_address())
         self._api = api
         image = ensure_image(api, progress)
         hosts = self.claim(hosts)
+        for host in hosts:
+            with suppress(FileExistsError):
+                os.mkfifo(host.folder / GATE, 0o600)
+            give_away(host.folder / GATE)
         self.ledger.note_all(
             "container",
             [
@@ -112,6 +135,11 @@ class DockerRuntime(Runtime):
                 raise
         return pids
 
+    def release(self) -> None:
+        with ThreadPoolExecutor(THREADS) as pool:
+            for _done in pool.map(self._open_gate, self.specs().values()):
+                pass
+
     def kill(self, host: int) -> None:
         container = self._find(host)
         if container is not None and container["State"]["Running"]:
@@ -122,8 +150,11 @@ class DockerRuntime(Runtime):
         container = self._find(host)
         if container is None:
             raise LocalError(f"the container of {self.spec(host).name} is gone: call 'testbed up'")
+        self.kill(host)
         self._api.start(container["Id"])
-        return self._pid_of(container["Id"], self.spec(host))
+        pid = self._pid_of(container["Id"], self.spec(host))
+        self._open_gate(self.spec(host))
+        return pid
 
     def exec(
         self, host: int, argv: Sequence[str], timeout: float | None = None
@@ -189,6 +220,25 @@ class DockerRuntime(Runtime):
                         until = time.monotonic() + SETTLING_S
             time.sleep(SETTLING_S / 5)
 
+    def _open_gate(self, host: HostSpec) -> None:
+        """The other side comes when its shell has started."""
+        deadline = time.monotonic() + GATE_PATIENCE_S
+        while True:
+            try:
+                flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW
+                os.close(os.open(host.folder / GATE, flags))
+            except OSError as error:
+                if error.errno != errno.ENXIO:
+                    raise
+            else:
+                return
+            if self.pid(host.number) is None or time.monotonic() > deadline:
+                raise LocalError(
+                    f"{host.name} did not begin to run: see {host.folder / 'log.txt'}, and call "
+                    "'testbed down'"
+                )
+            time.sleep(0.01)
+
     def _container(self, host: HostSpec) -> str:
         return f"testbed-{self.lan}-{host.name}"
 
@@ -209,7 +259,7 @@ class DockerRuntime(Runtime):
         try:
             made = self._api.create_container(
                 image,
-                self._program or None,
+                ["/bin/sh", "-c", BEHIND_GATE, "sh", *self._program],
                 name=name,
                 hostname=host.name,
                 user=f"{AGENT_UID}:{AGENT_UID}",

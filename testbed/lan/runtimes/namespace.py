@@ -45,7 +45,7 @@ class NamespaceRuntime(Runtime):
         super().__init__(lan, ledger)
         self._program = list(program)
 
-    def start(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
+    def stand(self, hosts: Sequence[HostSpec], progress: Progress = no_progress) -> dict[int, int]:
         self.ledger.note("runtime", name=self.name)
         group = Group.called(f"testbed-{self.lan}-{secrets.token_hex(4)}")
         self.ledger.note("group", folders=[str(folder) for folder in group.folders])
@@ -58,6 +58,9 @@ class NamespaceRuntime(Runtime):
             own.make()
             own.limit(host.memory_mb, host.pids)
         return self._bear(hosts, progress)
+
+    def release(self) -> None:
+        """They run: being forked and not started, they cost little."""
 
     def kill(self, host: int) -> None:
         self._group_of(host).kill()
