@@ -52,6 +52,33 @@ sweep:
   crashed: [0, 0.1, 0.2]
 """
 
+FULL_LAN = """\
+name: uses-everything-of-the-lan
+engine: lan
+protocol: {name: gossip-multicast, c: 5}
+topology:
+  name: own
+  root: .a
+  switches: {core: {}, edge: {uplink: core, link: {rate: 1gbit, delay: 5ms, jitter: 1ms}}}
+  hosts:
+    - {name: pc, count: 4, switch: edge, agents: 3, link: {rate: 100mbit, loss: 0.01}}
+    - {name: server, switch: core, link: {delay: 2ms, reorder: 0.1, duplicate: 0.1, corrupt: 0.1}}
+  communities: {.a: 4, .a.d: 8}
+  gateways: 1
+transport: tcp
+network: {loss: $loss}
+workload: [{topic: .a.d, at: 1s}]
+faults:
+  - {kind: freeze, at: 1s, for: 2s, fraction: 0.5, communities: [.a]}
+  - {kind: crash-host, at: 2s, for: 3s, count: 1}
+  - {kind: crash-host, at: 9s, hosts: [pc2, server]}
+  - {kind: link, at: 3s, groups: [pc], rate: 10mbit, loss: 0.1}
+  - {kind: link, at: 4s, hosts: [server], rate: unlimited, delay: 4ms, jitter: 1ms}
+warm_up: 5s
+duration: 30s
+sweep: {loss: [0, 0.15]}
+"""
+
 OWN_PROTOCOL = """\
 from typing import Annotated, Literal
 from msgspec import Meta

@@ -17,6 +17,8 @@ from testbed.model import (
     parse,
 )
 
+from .conftest import FULL_LAN
+
 S = 1_000_000_000
 SIM = """\
 name: small
@@ -183,6 +185,13 @@ def test_one_mistake_gets_one_line(text: str, expected: str) -> None:
     assert first.startswith(f"f{expected}")
     assert expected.endswith("'smok': ") or first == f"f{expected}"
     assert more == []
+
+
+def test_a_file_that_uses_everything_of_the_lan_is_right_and_reads_back() -> None:
+    for point in parse(FULL_LAN).points:
+        found = point.experiment
+        assert (found.size, found.root, found.transport, found.warm_up) == (13, ".a", "tcp", 5 * S)
+        assert experiment(found.model_dump(mode="json")) == found
 
 
 def test_loss_is_for_either_engine() -> None:

@@ -10,10 +10,14 @@ from hypothesis import strategies as st
 
 from testbed.model import ExperimentError, ExperimentFile, load_experiment, parse
 
-from .conftest import FULL
+from .conftest import FULL, FULL_LAN
 
 KEYS = sorted(
-    {word for word in FULL.replace(":", " ").replace("{", " ").split() if word.isidentifier()}
+    {
+        word
+        for word in (FULL + FULL_LAN).replace(":", " ").replace("{", " ").split()
+        if word.isidentifier()
+    }
 )
 LEAVES = (
     st.none()
@@ -92,6 +96,7 @@ def paths(node: object, path: tuple[str | int, ...] = ()) -> list[tuple[str | in
 
 
 PATHS = paths(yaml.safe_load(FULL))
+PATHS_LAN = paths(yaml.safe_load(FULL_LAN))
 
 
 @given(st.lists(st.tuples(st.sampled_from(PATHS), TREES), min_size=1, max_size=3))
@@ -99,7 +104,19 @@ PATHS = paths(yaml.safe_load(FULL))
 def test_a_good_file_with_some_values_exchanged(
     changes: list[tuple[tuple[str | int, ...], object]],
 ) -> None:
-    tree = yaml.safe_load(FULL)
+    read_changed(FULL, changes)
+
+
+@given(st.lists(st.tuples(st.sampled_from(PATHS_LAN), TREES), min_size=1, max_size=3))
+@settings(max_examples=300)
+def test_a_good_file_for_the_lan_with_some_values_exchanged(
+    changes: list[tuple[tuple[str | int, ...], object]],
+) -> None:
+    read_changed(FULL_LAN, changes)
+
+
+def read_changed(text: str, changes: list[tuple[tuple[str | int, ...], object]]) -> None:
+    tree = yaml.safe_load(text)
     for path, value in changes:
         node = tree
         try:
