@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.model import load_experiment
+from testbed.model import load_experiment, parse_topology
 from tests.support.command_line import REPOSITORY, run
 
 DOCUMENTS = sorted(REPOSITORY.glob("*.md"))
@@ -49,6 +49,14 @@ def flood(tmp_path: Path) -> Path:
     path = tmp_path / "flood.py"
     path.write_text(block_with(CONTRIBUTING, "python", "class Flood(Protocol)"))
     return path
+
+
+def test_the_topology_to_begin_with_is_one() -> None:
+    topology = parse_topology(block_with(CONTRIBUTING, "yaml", "name: two-rooms"))
+    names = [host.name for host in topology.host_list()]
+
+    assert names == ["desk1", "desk2", "desk3", "desk4", "bench"]
+    assert topology.placement()[-1] == (4, 1)
 
 
 # Links and commands.
