@@ -23,6 +23,7 @@ from agents.core.interest import AnyOf, Topic, topics_of
 from agents.core.journal import Cause
 from agents.core.membership import Membership
 from agents.core.messages import Event, Message, PeerId, Timer
+from agents.core.overlay import make_gateway, make_peer
 from agents.core.protocol import Protocol
 from agents.core.setting import Directory, Setting
 from agents.host import commands
@@ -53,6 +54,7 @@ class Life:
     protocol: type[Protocol]
     membership: type[Membership]
     journal_folder: Path
+    journal: JournalWriter
     bound: socket
     control: socket
     supervisor: int
@@ -71,7 +73,7 @@ class Agent:
         self._codec = Codec((*life.protocol.messages, *life.membership.messages))
         self._people = Residents(machine, life.agent)
         self._clock = RunClock(machine.epoch_ns)
-        self._journal = JournalWriter(life.journal_folder, machine, life.agent, life.number)
+        self._journal = life.journal
         self._recorder = AgentRecorder(
             machine, life.agent, self._people, self._topics, self._codec, self._journal
         )
@@ -280,7 +282,10 @@ class Agent:
             neighbourhood=self._neighbourhood,
         )
         port = HostPort(self._me, life.number, machine.seed, self._clock, self)
-        protocol = life.protocol(port, setting)
+        if machine.is_gateway(self._me):
+            protocol = make_gateway(port, setting)
+        else:
+            protocol = make_peer(life.protocol, port, setting)
         for topic, changes in machine.configured:
             protocol.configure(topic, changes)
         if life.number:

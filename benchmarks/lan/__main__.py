@@ -6,19 +6,21 @@ not counted.
 
 import sys
 import time
+from collections.abc import Callable
 
 from benchmarks.lan.floor import floor
 from testbed.cli.up import order_for
 from testbed.lan.down import take_down
+from testbed.lan.runtimes import RuntimeName
 from testbed.lan.state import require_root
 from testbed.lan.up import holding, join_now, raise_lan
-from testbed.model.topology import load_topology
+from testbed.model.topology import Topology, load_topology
 
 NAME = "benchmark"
 
 
 class Quiet:
-    def begin(self, _what: str):  # type: ignore[no-untyped-def]
+    def begin(self, _what: str) -> Callable[[int, int], None]:
         return lambda _done, _total: None
 
 
@@ -32,12 +34,13 @@ def main(topology_name: str = "three-tier") -> bool:
     _line("bare containers and cables", stands, stands, "the floor")
     _line("  and gone", gone, stands, "")
     met = True
-    for runtime in ("docker", "namespace"):
+    runtimes: tuple[RuntimeName, ...] = ("docker", "namespace")
+    for runtime in runtimes:
         met &= _measure(runtime, topology, stands)
     return met
 
 
-def _measure(runtime: str, topology, stands: float) -> bool:  # type: ignore[no-untyped-def]
+def _measure(runtime: RuntimeName, topology: Topology, stands: float) -> bool:
     order = order_for(topology, NAME, runtime, seed=1)
     with holding(NAME) as ledger:
         began = time.monotonic()

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from agents.core.errors import LocalError
 from agents.core.messages import PeerId
+from agents.core.overlay import OVERLAY
 from agents.core.setting import Setting
 from agents.host.control import ControlClient
 from testbed.lan.happenings import Happenings
@@ -106,7 +107,11 @@ class Cluster:
         await self.ask_agent(
             agent,
             "start",
-            contacts={scope: list(peers) for scope, peers in setting.contacts.items()},
+            contacts={
+                scope: list(setting.contacts[scope])
+                for scope in (*setting.contacts, OVERLAY)
+                if setting.contacts
+            },
             super_contacts={topic: list(peers) for topic, peers in setting.super_contacts.items()},
             neighbourhood=list(setting.neighbourhood),
         )

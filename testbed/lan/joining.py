@@ -63,7 +63,7 @@ async def join_all(
 ) -> LanRoster:
     """Start every agent, `spacing` apart; each has joined before the next one starts."""
     roster = LanRoster()
-    order = [agent for agent in _order(cluster) if agent not in stillborn]
+    order = [agent for agent in cluster.experiment.starting_order() if agent not in stillborn]
     roster.down.update(order, stillborn)
     spacing = cluster.experiment.bootstrap.spacing
     for number, agent in enumerate(order):
@@ -135,9 +135,3 @@ def require_everybody(stragglers: Sequence[PeerId]) -> None:
             f"{len(stragglers)} agents did not come to take part or know nobody: {some}; "
             "`testbed status` and `testbed logs` say more"
         )
-
-
-def _order(cluster: Cluster) -> list[PeerId]:
-    """Overlay gateways, whom others need to join, come first."""
-    everyone = range(cluster.size)
-    return sorted(everyone, key=lambda agent: (bool(cluster.interests(agent)), agent))

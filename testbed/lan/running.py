@@ -27,6 +27,7 @@ from testbed.lan.cluster import Cluster
 from testbed.lan.down import clear, take_down
 from testbed.lan.fidelity import Fact, Fidelity
 from testbed.lan.ledger import Ledger
+from testbed.lan.measure import measure
 from testbed.lan.playing import Player
 from testbed.lan.runtimes import RuntimeName
 from testbed.lan.standing import Standing, read_standing, write_standing
@@ -128,7 +129,8 @@ class _Running:
         else:
             clear(ledger)
             self._lan = raise_lan(order, ledger, self.watcher)
-            self.fidelity.note_links(self._lan.network.measure())
+            self.watcher.begin("measuring links")
+            self.fidelity.note_links(one.as_json() for one in measure(self._lan.network))
         standing = read_standing(ledger.folder)
         bootstrap = Bootstrap(point.experiment, standing.seed)
         schedule = _schedule(point, standing, bootstrap)

@@ -175,7 +175,8 @@ class Experiment(Part):
     workload: Annotated[tuple[Publication, ...], Field(min_length=1, max_length=MAX_ITEMS)]
     faults: Annotated[tuple[Fault, ...], Field(max_length=MAX_ITEMS)] = ()
     warm_up: Nanoseconds = 0
-    """On the LAN: how long to wait when all have joined, before the workload's time begins."""
+    """On the LAN: at least so long passes between the last join and the first event or fault. If
+    joining took longer than the file has it, all that follows is later by as much."""
     duration: Duration | None = None
     """Without it a run ends when workload and faults are done and no message is in flight."""
     repetitions: Annotated[int, Field(strict=True, ge=1, le=MAX_REPETITIONS)] = 1
