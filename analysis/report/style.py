@@ -62,10 +62,11 @@ th + th, td + td { padding-left: .25rem; }
 tbody tr:nth-child(even) { background: var(--band); }
 td { min-width: 3rem; }
 td:first-child { min-width: 6rem; }
-table:has(.verdict) :is(td:first-child, td:last-child) { min-width: 12rem; }
+table:has(.verdict) :is(td:first-child, td:last-child) { min-width: 11rem; }
 table:has(a) td:nth-child(2) { min-width: 12rem; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 td.number { white-space: nowrap; }
+table:has(.verdict) td.number { white-space: normal; min-width: 4.5rem; }
 td small { display: block; color: var(--quiet); font-size: .82em; }
 .figures {
   display: grid; gap: 1.5rem 2rem; margin: 1.25rem 0;

@@ -64,10 +64,11 @@ def verdict(word: Verdict) -> Markup:
 
 
 def claims(found: Sequence[Claim]) -> Markup:
-    titles = ("Claim", "Printed", "Measured", INTERVAL, "Deviation", "Verdict", "Note")
-    columns = [Column(title, title in titles[1:5]) for title in titles]
+    """The verdict comes next to the claim, where a phone still shows it."""
+    titles = ("Claim", "Verdict", "Printed", "Measured", INTERVAL, "Deviation", "Note")
+    columns = [Column(title, title in titles[2:6]) for title in titles]
     rows = [
-        (_with_rule(c), c.printed, c.measured, c.interval, c.deviation, verdict(c.verdict), c.note)
+        (_with_rule(c), verdict(c.verdict), c.printed, c.measured, c.interval, c.deviation, c.note)
         for c in found
     ]
     return table("What the paper says, and what was measured", columns, rows)
