@@ -88,6 +88,7 @@ def _commands() -> dict[str, Callable[..., None]]:
         churn,
         collect,
         crash,
+        doctor,
         down,
         exec_,
         freeze,
@@ -107,6 +108,7 @@ def _commands() -> dict[str, Callable[..., None]]:
     )
 
     return {
+        "doctor": doctor.doctor,
         "up": up.up,
         "status": status.status,
         "publish": publish.publish,
