@@ -93,11 +93,9 @@ class ControlServer:
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = Connection(writer)
         try:
-            while line := await reader.readline():
+            while line := await _next_line(reader):
                 connection.tell(await self._answer(line, connection))
                 await connection.drain()
-        except ValueError:  # longer than the reader's limit: where the next one begins is unknown
-            connection.tell({"id": None, "error": f"a line has over {MAX_LINE} characters"})
         except ConnectionError:
             pass
         finally:
@@ -105,6 +103,8 @@ class ControlServer:
 
     async def _answer(self, line: bytes, connection: Connection) -> Mapping[str, Any]:
         number = None
+        if len(line) > MAX_LINE:
+            return {"id": None, "error": f"a line has over {MAX_LINE} characters"}
         try:
             with suppress(msgspec.DecodeError):
                 number = self._id.decode(line).id
@@ -201,6 +201,20 @@ class ControlClient:
 
     def _gone(self) -> TestbedError:
         return ControlError(f"whoever listened at {self.path} is gone")
+
+
+async def _next_line(reader: asyncio.StreamReader) -> bytes:
+    """The next line, or as much of it as shows that it is too long; nothing at the end."""
+    too_long = b""
+    while True:
+        try:
+            line = await reader.readuntil(b"\n")
+        except asyncio.LimitOverrunError as error:
+            too_long = await reader.readexactly(error.consumed)
+        except asyncio.IncompleteReadError:
+            return b""  # whatever there was of it is no line
+        else:
+            return too_long or line
 
 
 def listen_at(path: Path) -> socket.socket:

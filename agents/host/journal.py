@@ -54,5 +54,8 @@ class JournalWriter:
         while written < len(line):  # the disk is full, and the next write says so
             written += os.write(self._file, line[written:])
 
+    def fileno(self) -> int:
+        return self._file
+
     def close(self) -> None:
         os.close(self._file)

@@ -51,7 +51,8 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     communities: dict[str, list[Number]] = {}
     """Who is in which, everywhere: what static tables are drawn from."""
     interests: dict[int, list[str]] = {}
-    """The topics of this machine's agents; an overlay's gateway has none."""
+    """The topics of this machine's agents; an overlay's gateway has none. Who is left out takes
+    part in nothing until an application has it do so."""
     protocol: str
     membership: str
     """Both by name, or by place: `path/to/file.py:ClassName`."""
@@ -71,6 +72,10 @@ class Machine(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             else:
                 found.add(name, further_parents)
         return found
+
+    def is_gateway(self, agent: PeerId) -> bool:
+        """Whether the agent is there for the overlay alone."""
+        return self.interests.get(agent) == []
 
     def load(self) -> tuple[type[Protocol], type[Membership]]:
         """The classes that the agents run, with parameters that they take."""

@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -25,7 +25,7 @@ from agents.core.messages import PeerId
 from agents.host import commands
 from agents.host.agent import Life, live
 from agents.host.control import Connection, ControlError, ControlServer, Request, listen_at
-from agents.host.journal import FOLDER, next_life
+from agents.host.journal import FOLDER, JournalWriter, next_life
 from agents.host.machine import read_machine
 from agents.host.transport import bind
 
@@ -74,10 +74,10 @@ class Supervisor:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._read()
         self._journals = folder / FOLDER
         self._journals.mkdir(mode=0o700, exist_ok=True)
         self._loop = asyncio.new_event_loop()
-        self._read()
         self._control = ControlServer(commands.OF_MACHINE, self._handle)
         self._to_fork: list[tuple[Slot, asyncio.Future[None]]] = []
         self._ending = False
@@ -183,23 +183,32 @@ class Supervisor:
         if slot.state != "dead":
             raise ControlError(f"agent {agent} is {slot.state} already")
         number = next_life(self._journals, agent)
-        bound = bind(self.machine.transport, self.machine.addresses[agent])
-        try:
+        with ExitStack() as childs:
+            bound = bind(self.machine.transport, self.machine.addresses[agent])
+            childs.callback(bound.close)
             control = listen_at(agent_socket(self.folder, agent))
-        except ControlError:
-            bound.close()
-            raise
-        life = Life(
-            machine=self.machine,
-            agent=agent,
-            number=number,
-            protocol=self._protocol,
-            membership=self._membership,
-            journal_folder=self._journals,
-            bound=bound,
-            control=control,
-            supervisor=self._agents_end,
-        )
+            childs.callback(control.close)
+            # From now on the life counts, however short it will be.
+            journal = JournalWriter(self._journals, self.machine, agent, number)
+            childs.callback(journal.close)
+            slot.pid = self._fork_for(
+                Life(
+                    machine=self.machine,
+                    agent=agent,
+                    number=number,
+                    protocol=self._protocol,
+                    membership=self._membership,
+                    journal_folder=self._journals,
+                    journal=journal,
+                    bound=bound,
+                    control=control,
+                    supervisor=self._agents_end,
+                )
+            )
+        slot.life, slot.exit = number, None
+        slot.change("running")
+
+    def _fork_for(self, life: Life) -> int:
         # A signal between the fork and the child's own handlers would be told to the parent.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         try:
@@ -208,10 +217,7 @@ class Supervisor:
                 self._become(life, held)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
-        bound.close()
-        control.close()
-        slot.pid, slot.life, slot.exit = pid, number, None
-        slot.change("running")
+        return pid
 
     def _become(self, life: Life, signals: set[int | signal.Signals]) -> NoReturn:
         """The child's way. It keeps the supervisor's objects to the end, for they would close
@@ -221,7 +227,8 @@ class Supervisor:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
-            kept = {0, 1, 2, life.bound.fileno(), life.control.fileno(), life.supervisor}
+            own = (life.bound.fileno(), life.control.fileno(), life.journal.fileno())
+            kept = {0, 1, 2, *own, life.supervisor}
             for name in os.listdir("/proc/self/fd"):
                 if int(name) not in kept:
                     try_to(os.close, int(name))  # the folder's own is gone by now

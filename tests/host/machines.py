@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from time import monotonic_ns
 from typing import Any, Self
@@ -32,7 +32,7 @@ def run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
 
     @wraps(test)
     def runs(**arguments: Any) -> None:
-        asyncio.run(asyncio.wait_for(test(**arguments), 120))
+        asyncio.run(asyncio.wait_for(test(**arguments), 60))
 
     return runs
 
@@ -86,7 +86,7 @@ class Running:
     def __init__(self, folder: Path, machine: Machine) -> None:
         self.folder = folder
         self.machine = machine
-        self._clients = AsyncExitStack()
+        self._ends = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         (self.folder / "machine.json").write_bytes(msgspec.json.encode(self.machine))
@@ -97,9 +97,12 @@ class Running:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._clients.aclose()
+        await self._ends.aclose()
         self.process.send_signal(signal.SIGTERM)
         await asyncio.to_thread(self.process.wait)
+
+    def at_end(self, act: Callable[[], Awaitable[None]]) -> None:
+        self._ends.push_async_callback(act)
 
     async def client(self, whose: str) -> ControlClient:
         """Connected as soon as somebody listens there."""
@@ -110,7 +113,7 @@ class Running:
                 assert self.process.poll() is None, self.log()
                 await asyncio.sleep(0.01)
             else:
-                self._clients.push_async_callback(client.close)
+                self.at_end(client.close)
                 return client
 
     async def agents(self) -> list[ControlClient]:
@@ -126,7 +129,7 @@ class Running:
             }
             instant = self.machine.membership == "static"
             await client.ask("start", contacts=before, super_contacts=None if instant else before)
-            await until(lambda client=client: has_joined(client))
+            await until(partial(has_joined, client))
         return found
 
     def journal(self, agent: int, life: int = 0) -> list[Line]:
