@@ -6,6 +6,7 @@ from functools import cache
 from pyroute2.netlink.rtnl import (
     RTM_DELLINK,
     RTM_DELRULE,
+    RTM_GETLINK,
     RTM_NEWADDR,
     RTM_NEWLINK,
     RTM_NEWNEIGH,
@@ -16,7 +17,15 @@ from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
 from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 from pyroute2.netlink.rtnl.ndmsg import ndmsg
 
-from testbed.lan.netlink import CREATE, EXCLUSIVE, REPLACE, Attributes, encode, for_interface
+from testbed.lan.netlink import (
+    CREATE,
+    EXCLUSIVE,
+    REPLACE,
+    Attributes,
+    attribute,
+    encode,
+    for_interface,
+)
 from testbed.lan.plan import HOST_INTERFACE, NETWORK
 
 GROUP = 1
@@ -33,6 +42,12 @@ to 64 KiB at a time, and a loss would take all of it."""
 NUD_NOARP = 0x40
 NUD_PERMANENT = 0x80
 NTF_MASTER = 0x04
+
+IFLA_IFNAME = 3
+IFLA_OPERSTATE = 16
+IFLA_LINKINFO = 18
+IFLA_INFO_SLAVE_DATA = 5
+IFLA_BRPORT_STATE = 1
 
 TABLE_MAIN = 254
 TABLE_LOCAL = 255
@@ -182,6 +197,20 @@ def always_over_the_wire() -> tuple[bytes, ...]:
         _rule(RTM_NEWRULE, TABLE_LOCAL, others),
         _rule(RTM_DELRULE, TABLE_LOCAL, first),
     )
+
+
+def all_links() -> bytes:
+    return encode(ifinfmsg, RTM_GETLINK, 0, {}, ())
+
+
+def readiness(link: bytes) -> tuple[str, bool]:
+    """An interface's name, and whether messages pass it. When both ends of a cable are up, the kernel
+    still takes its time to tell the interfaces' queues and the bridge."""
+    attributes = link[16:]
+    name = attribute(attributes, IFLA_IFNAME).rstrip(b"\0").decode()
+    is_up = attribute(attributes, IFLA_OPERSTATE) == b"\x06"
+    port = attribute(attributes, IFLA_LINKINFO, IFLA_INFO_SLAVE_DATA, IFLA_BRPORT_STATE)
+    return name, is_up and port in (b"", b"\x03")
 
 
 def delete_link(name: str) -> bytes:

@@ -160,6 +160,19 @@ def _messages(answers: bytes) -> Iterator[tuple[int, bytes]]:
         offset += length + -length % 4
 
 
+def attribute(attributes: bytes, *nested: int) -> bytes:
+    """What is in the first attribute of this kind, or of a kind within kinds; nothing if none is."""
+    wanted, *within = nested
+    offset = 0
+    while offset + 4 <= len(attributes):
+        length, kind = struct.unpack_from("=HH", attributes, offset)
+        if kind & 0x3FFF == wanted:
+            found = attributes[offset + 4 : offset + length]
+            return attribute(found, *within) if within else found
+        offset += max(4, length + -length % 4)
+    return b""
+
+
 def is_missing(error: OSError) -> bool:
     """Whether what a request was about is not there, or not any more."""
     return error.errno in (errno.ENODEV, errno.ENOENT, errno.ESRCH)

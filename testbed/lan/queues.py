@@ -18,7 +18,7 @@ from pyroute2.netlink.rtnl.tcmsg import tcmsg
 from pyroute2.netlink.rtnl.tcmsg.common import get_rate_parameters, tick_in_usec
 
 from agents.core.errors import LocalError
-from testbed.lan.netlink import CREATE, REPLACE, Kernel, encode, for_interface
+from testbed.lan.netlink import CREATE, REPLACE, Kernel, attribute, encode, for_interface
 from testbed.model.lan_parts import Link
 from testbed.model.rates import format_rate
 
@@ -166,16 +166,5 @@ TCA_STATS_QUEUE = 3
 
 def _drops(attributes: bytes) -> int:
     """`struct gnet_stats_queue` begins with qlen, backlog, drops."""
-    statistics = _attribute(attributes, TCA_STATS2)
-    queue = _attribute(statistics, TCA_STATS_QUEUE)
+    queue = attribute(attributes, TCA_STATS2, TCA_STATS_QUEUE)
     return int(struct.unpack_from("=III", queue)[2]) if queue else 0
-
-
-def _attribute(attributes: bytes, wanted: int) -> bytes:
-    offset = 0
-    while offset + 4 <= len(attributes):
-        length, kind = struct.unpack_from("=HH", attributes, offset)
-        if kind & 0x3FFF == wanted:
-            return attributes[offset + 4 : offset + length]
-        offset += length + -length % 4
-    return b""

@@ -16,6 +16,7 @@ ends, everything in it is gone, and so are the hosts' ends of the cables.
 
 import errno
 import os
+import time
 import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
@@ -37,6 +38,9 @@ with warnings.catch_warnings():
 # All that is left to do there is to raise limits of the whole machine, for good.
 Mininet.inited = True
 
+PATIENCE_S = 20
+"""Ours: links come up within milliseconds, on a busy machine within a second."""
+
 SWITCHES_PARAMETERS = {
     "ipv6/conf/all/disable_ipv6": 1,
     "ipv6/conf/default/disable_ipv6": 1,
@@ -52,8 +56,10 @@ HOST_PARAMETERS = {
     "ipv4/conf/all/accept_local": 1,
     "ipv4/conf/all/rp_filter": 0,
     "ipv4/conf/default/rp_filter": 0,
-    # A loss takes the first fragment of a message; the others need not be kept for long.
-    "ipv4/ipfrag_time": 2,
+    # A loss takes the first fragment of a message, and the others wait for it in vain: not for long,
+    # and with room for what a link of 100 Mb/s can bring meanwhile.
+    "ipv4/ipfrag_time": 1,
+    "ipv4/ipfrag_high_thresh": 1 << 24,
 }
 
 
@@ -70,9 +76,10 @@ class PlannedTopo(Topo):
                 self.addLink(switch.bridge, switch.above, **ends)
         for number, pid in pids.items():
             host = plan.host(number)
-            self.addHost(host.name, plan=plan, host=host, pid=pid)
+            # By the port's name: a user may have called a host as we call a switch.
+            self.addHost(host.port, plan=plan, host=host, pid=pid)
             ends = {"intfName1": host.port, "intfName2": HOST_INTERFACE}
-            self.addLink(host.switch, host.name, **ends)
+            self.addLink(host.switch, host.port, **ends)
 
 
 class Interface(Intf):
@@ -89,6 +96,7 @@ class Container(Node):
         self.plan = plan
         self.host = host
         self._container = pid
+        self.namespace = -1
         super().__init__(name, **params)
 
     @classmethod
@@ -108,7 +116,8 @@ class Container(Node):
         set_kernel_parameters(self.namespace, HOST_PARAMETERS)
 
     def close(self) -> None:
-        os.close(self.namespace)
+        if self.namespace >= 0:
+            os.close(self.namespace)
 
     def cable_end(self, _name: str) -> ask.Attributes:
         return ask.towards_host(self.namespace, self.host.mac)
@@ -118,7 +127,7 @@ class Container(Node):
         interface = indexes_in(self.namespace)[HOST_INTERFACE]
         with Kernel(self.namespace) as kernel:
             kernel.do(
-                f"giving {self.name} its addresses",
+                f"giving {self.host.name} its addresses",
                 [
                     ask.bring_up(ask.LOOPBACK),
                     ask.bring_up(interface),
@@ -131,10 +140,15 @@ class Container(Node):
                 ],
             )
             kernel.do(
-                f"leading what {self.name} sends to itself over the LAN",
+                f"leading what {self.host.name} sends to itself over the LAN",
                 ask.always_over_the_wire(),
                 unless=(errno.EEXIST, errno.ENOENT),  # if it was connected before
             )
+
+    def wait(self) -> None:
+        """Until messages pass its interface."""
+        with Kernel(self.namespace) as kernel:
+            _wait_until_ready(kernel, [HOST_INTERFACE])
 
 
 class Bridge(LinuxBridge):
@@ -152,13 +166,17 @@ class Bridge(LinuxBridge):
     def startShell(self, mnopts: str | None = None) -> None:
         """There is none: a bridge is the kernel's, and no process is in it."""
 
+    @property
+    def ports_used(self) -> list[str]:
+        return [interface.name for interface in self.intfList()]
+
     def cable_end(self, name: str) -> ask.Attributes:
         return ask.towards_switch(name)
 
     def start(self, _controllers: object) -> None:
         """Plug the cables in, and say what is reached through which."""
         index = self.wiring.indexes
-        ports = [interface.name for interface in self.intfList() if interface.name != "lo"]
+        ports = self.ports_used
         hosts = {host.port for host in self.plan.hosts}
         self.wiring.later += [
             *(ask.plug_in(index[port], index[self.name]) for port in ports),
@@ -228,8 +246,12 @@ class Wiring(Mininet):
                 self.indexes = indexes_in(namespace)
                 self.start()
                 self._do(kernel, "plugging cables in")
-            for host in self.hosts:
-                host.connect()
+                for host in self.hosts:
+                    host.connect()
+                ports = [port for switch in self.switches for port in switch.ports_used]
+                _wait_until_ready(kernel, ports)
+                for host in self.hosts:
+                    host.wait()
         finally:
             for host in self.hosts:
                 host.close()
@@ -237,6 +259,19 @@ class Wiring(Mininet):
     def _do(self, kernel: Kernel, what: str) -> None:
         kernel.do(what, self.later)
         self.later = []
+
+
+def _wait_until_ready(kernel: Kernel, interfaces: Collection[str]) -> None:
+    """Until messages pass all of these, which the kernel sees to in its own time."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        links = dict(ask.readiness(link) for _kind, link in kernel.dump(ask.all_links()))
+        waiting = [name for name in interfaces if not links.get(name)]
+        if not waiting:
+            return
+        if time.monotonic() > deadline:
+            raise OSError(errno.ETIMEDOUT, f"interface {waiting[0]} does not come up")
+        time.sleep(0.002)
 
 
 def prepare_switches(namespace: int) -> None:
