@@ -14,7 +14,7 @@ def test_hosts_stand_for_all_their_agents() -> None:
 
 
 def test_an_address_of_nobody_is_refused() -> None:
-    with pytest.raises(LocalError, match="nobody on LAN tried has the address 198.18.9.1"):
+    with pytest.raises(LocalError, match=r"nobody on LAN tried has the address 198\.18\.9\.1"):
         addresses(plan_of(), ["198.18.9.1"])
 
 
@@ -70,7 +70,7 @@ def test_what_was_written_is_read_again(tmp_path: Path) -> None:
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "impairments.json").write_text('{"loss": "much"}')
-    with pytest.raises(LocalError, match="impairments.json is damaged"):
+    with pytest.raises(LocalError, match=r"impairments\.json is damaged"):
         Impairments.read(tmp_path)
 
 
