@@ -39,8 +39,8 @@ class Tcp(Transport):
         self._addresses = addresses
         self.receiver = receiver
         self.incoming: set[_Incoming] = set()
-        self.most_incoming = max(64, 2 * len(addresses))
-        """One from each, and as many again that the kernel has not yet seen to be dead."""
+        self.most_incoming = max(256, 2 * len(addresses))
+        """One from each, and as many again that the kernel has not yet seen to be dead. Ours."""
         self._links: dict[PeerId, _Link] = {}
         self._server: asyncio.Server | None = None
 

@@ -27,14 +27,23 @@ Line = dict[str, Any]
 THREE_TIERS = {".a": [0, 1], ".a.d": [2, 3, 4], ".a.d.g": [5, 6, 7, 8, 9, 10, 11]}
 
 
-def run(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+Test = Callable[..., Coroutine[Any, Any, None]]
+
+
+def within(seconds: float) -> Callable[[Test], Callable[..., None]]:
     """A test that is a coroutine. It gives up where the condition it waits for never comes."""
 
-    @wraps(test)
-    def runs(**arguments: Any) -> None:
-        asyncio.run(asyncio.wait_for(test(**arguments), 60))
+    def decorate(test: Test) -> Callable[..., None]:
+        @wraps(test)
+        def runs(**arguments: Any) -> None:
+            asyncio.run(asyncio.wait_for(test(**arguments), seconds))
 
-    return runs
+        return runs
+
+    return decorate
+
+
+run = within(60)
 
 
 def free_ports(count: int) -> list[int]:
@@ -134,9 +143,9 @@ class Running:
 
     def journal(self, agent: int, life: int = 0) -> list[Line]:
         """The records; every line is whole and the first is the header."""
-        text = (self.folder / "journal" / f"p0000-r0000-agent-{agent}-{life}.jsonl").read_text()
-        assert text.endswith("\n")
-        header, *records = [json.loads(line) for line in text.splitlines()]
+        text = (self.folder / "journal" / f"p0000-r0000-agent-{agent}-{life}.jsonl").read_bytes()
+        assert text.endswith(b"\n")
+        header, *records = [json.loads(line) for line in text.removesuffix(b"\n").split(b"\n")]
         assert header["record"] == "header"
         return records
 
