@@ -27,7 +27,7 @@ logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 KEY_FILES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
-CONNECT_S = 15.0
+CONNECT_S = 30.0
 KEEP_ALIVE_S = 3
 SILENCE_MS = 10_000
 """A server that has not acknowledged what we sent for so long is cut off; a guess of ours."""
@@ -110,6 +110,7 @@ class Connection:
             raise Unreachable(f"{where} cannot be reached: {error.strerror or error}") from None
         wire.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_MS)
         transport = paramiko.Transport(wire)
+        transport.banner_timeout = transport.auth_timeout = CONNECT_S
         try:
             known = _known_keys(self.target.known_as)
             _prefer(transport, known)

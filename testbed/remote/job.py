@@ -45,10 +45,14 @@ echo $? >code.new
 START = """
 cd "$1" || exit
 # Asked again after a cut, it must not start twice.
-if mkdir started 2>/dev/null; then setsid --fork sh "$1/outer.sh" </dev/null >/dev/null 2>&1; fi
+if mkdir started 2>/dev/null; then
+  setsid --fork sh -c 'sh "$1"; exit' sh "$1/outer.sh" </dev/null >/dev/null 2>&1
+fi
 while [ ! -s pid ]; do sleep 0.05; done
 """
-"""`setsid --fork` and not `&`: what a shell puts into the background ignores interrupts."""
+"""`setsid --fork` and not `&`: what a shell puts into the background ignores interrupts.
+A shell waits for the outer script, for in a container there may be nobody else who does, and what
+nobody has waited for looks alive."""
 
 FOLLOW = """
 cd "$1" || exit

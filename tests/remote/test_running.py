@@ -1,0 +1,210 @@
+"""Commands on another machine, over a real SSH server."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.remote.conftest import User
+from tests.support.command_line import refusal
+from tests.support.ssh_server import TARGET, Server, provide_environment, until
+
+pytestmark = pytest.mark.root
+
+EXPERIMENT = """
+name: small
+protocol: {name: ../protocols/mine.py:Mine}
+membership: {name: static}
+communities: {.: 4, .a: 10}
+network: {latency: rounds}
+workload: [{topic: .a, at: 1s}]
+duration: 20s
+"""
+PROTOCOL = """
+from agents.protocols.gossip import *
+from agents.core.registry import protocols
+Mine = protocols.load("gossip-broadcast")
+"""
+
+
+def go_on(server: Server, code: int = 0) -> None:
+    (server.home / "go.new").write_text(str(code))
+    (server.home / "go.new").rename(server.home / "go")
+
+
+def busy(server: Server) -> list[Path]:
+    return [*server.state.rglob("busy")]
+
+
+class TestWithOurOwnCode:
+    def test_it_is_sent_and_run_there_and_the_run_comes_back(
+        self, server: Server, user: User
+    ) -> None:
+        provide_environment(server, user.source)
+        done = user.run("simulate", "camcast-table-1", "--repetitions", "1", "--json")
+        assert done.returncode == 0, done.stderr
+        run = user.folder / json.loads(done.stdout)["run"]
+        assert run.parent == user.folder / "runs"
+        manifest = json.loads((run / "manifest.json").read_text())
+        assert manifest["status"] == "done"
+        assert {path.name for path in (run / "journal").iterdir()} == set(manifest["journals"])
+
+        (code,) = (server.state / "code").iterdir()
+        modified = (code / "bin/testbed").stat().st_ctime_ns
+        assert user.run("protocols").stdout == user.run("protocols").stdout != ""
+        assert [*(server.state / "code").iterdir()] == [code]
+        assert (code / "bin/testbed").stat().st_ctime_ns == modified
+        assert server.jobs() == user.notes() == []
+
+    def test_files_that_the_command_names_are_there_too(self, server: Server, user: User) -> None:
+        provide_environment(server, user.source)
+        (user.folder / "experiments").mkdir()
+        (user.folder / "protocols").mkdir()
+        (user.folder / "experiments" / "small.yaml").write_text(EXPERIMENT)
+        (user.folder / "protocols" / "mine.py").write_text(PROTOCOL)
+        elsewhere = user.home / "elsewhere"
+        absolute = user.folder / "experiments" / "small.yaml"
+        done = user.run("simulate", absolute, "--out", elsewhere, "--json")
+        assert done.returncode == 0, done.stderr
+        (run,) = elsewhere.iterdir()
+        assert (run / "experiment.yaml").read_text() == EXPERIMENT
+        again = user.run(
+            "simulate", "experiments/small.yaml", "--protocol", "protocols/mine.py:Mine"
+        )
+        assert again.returncode == 0, again.stderr
+
+    def test_what_is_wrong_is_said_as_it_would_be_here(self, server: Server, user: User) -> None:
+        provide_environment(server, user.source)
+        (user.folder / "small.yaml").write_text(EXPERIMENT.replace("20s", "soon"))
+        done = user.run("simulate", "small.yaml")
+        assert done.returncode == 2
+        assert "small.yaml:8:11: duration: " in done.stderr
+
+
+class TestStreamsAndCodes:
+    @pytest.mark.parametrize("code", [0, 1, 42])
+    def test_the_exit_code_is_the_commands(
+        self, server: Server, user: User, stand_in: str, code: int
+    ) -> None:
+        go_on(server, code)
+        done = user.run(stand_in, "simulate", "a b", "*", "")
+        assert done.returncode == code
+        assert done.stdout == "words: simulate a b * \nwent on\n"
+        problem, brought = done.stderr.splitlines()
+        assert problem == "a problem"
+        assert brought == f"testbed: brought back 2 files from {TARGET}"
+        assert (user.folder / "runs/a-run/journal/peer.jsonl").read_bytes() == b"x" * 300_000
+
+    def test_output_comes_as_it_is_printed(self, server: Server, user: User, stand_in: str) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        assert process.stdout.readline() == "words: simulate\n"
+        go_on(server)
+        assert process.communicate()[0] == "went on\n"
+
+    def test_a_folder_without_the_project_is_refused(self, server: Server, user: User) -> None:
+        done = user.run("--remote-path", "nowhere", "simulate")
+        assert (done.returncode, refusal(done)) == (
+            2,
+            f"{TARGET} has no bin/testbed in nowhere: put a checkout there, or leave out "
+            "--remote-path, and this code is sent",
+        )
+
+
+class TestInterrupting:
+    def test_the_command_there_cleans_up_and_its_results_come_back(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        process.stdout.readline()
+        until(lambda: [*server.state.rglob("manifest.json")], "the run")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate()
+        assert process.returncode == 130
+        assert output == "interrupted, cleaning up\n"
+        assert (user.folder / "runs/a-run/manifest.json").exists()
+        assert server.jobs() == user.notes() == busy(server) == []
+
+    def test_a_second_one_leaves_it_and_it_can_be_picked_up(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        launcher = server.home / "checkout/bin/testbed"
+        launcher.write_text(launcher.read_text().replace("exit 130'", "'"))
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted, cleaning up\n"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate()
+        assert process.returncode == 130
+        assert f"`testbed --on {TARGET} --resume` picks it up" in errors
+        go_on(server, 7)
+        done = user.run("--resume")
+        assert (done.returncode, done.stdout) == (7, "went on\n")
+        assert server.jobs() == user.notes() == []
+
+
+class TestACutConnection:
+    def test_nothing_is_lost_when_the_session_ends(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "words: simulate\n"
+        assert process.stderr.readline() == "a problem\n"
+        assert server.cut() == 1
+        assert "was cut" in process.stderr.readline()
+        go_on(server, 5)
+        output, errors = process.communicate()
+        assert (process.returncode, output) == (5, "went on\n")
+        assert "connected to" in errors
+        assert (user.folder / "runs/a-run/journal/peer.jsonl").read_bytes() == b"x" * 300_000
+
+    def test_nothing_is_lost_when_the_cable_is_pulled(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stderr.readline()
+        server.disconnect()
+        go_on(server)
+        assert "was cut" in process.stderr.readline()
+        server.connect()
+        output, _ = process.communicate()
+        assert (process.returncode, output) == (0, "went on\n")
+
+    def test_a_command_that_ended_meanwhile_is_picked_up_by_the_next_call(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
+        process.communicate()
+        go_on(server, 3)
+        (job,) = server.jobs()
+        until((job / "code").exists, "the end")
+        done = user.run("--resume")
+        assert done.returncode == 3
+        assert done.stdout == "words: simulate\nwent on\n"
+        assert (user.folder / "runs/a-run/manifest.json").exists()
+        again = user.run("--resume")
+        assert again.returncode == 2
+        assert refusal(again) == f"nothing was left on {TARGET}: there is nothing to resume"
+
+    def test_one_job_is_not_followed_twice(self, server: Server, user: User, stand_in: str) -> None:
+        process = user.start(stand_in, "simulate")
+        assert process.stdout is not None
+        process.stdout.readline()
+        done = user.run("--resume")
+        assert done.returncode == 2
+        assert "another testbed follows job" in done.stderr
+        go_on(server)
+        process.communicate()
+        assert process.returncode == 0
