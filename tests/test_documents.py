@@ -78,14 +78,23 @@ def test_every_program_that_is_named_is_there_to_be_run(path: Path) -> None:
 
 
 def test_every_command_and_option_that_readme_names_exists(tmp_path: Path) -> None:
-    named = [words[1:] for words in commands(README) if words[0] == "bin/testbed"]
+    first = run(tmp_path, "--help")
+    assert first.returncode == 0
+    for_any_command = set(re.findall(r" (--[\w-]+) ", first.stdout))
+    assert {"--on", "--resume", "--identity", "--remote-path"} <= for_any_command
+    all_named = [words[1:] for words in commands(README) if words[0] == "bin/testbed"]
+    for words in all_named:
+        assert not words[0].startswith("--") or words[0] in for_any_command
+    # An option before the command has a value here; what follows them is a command like the others.
+    named = [words[2:] if words[0] == "--on" else words for words in all_named]
+    named = [words for words in named if words[0] not in for_any_command]
     assert {words[0] for words in named} == {"simulate", "protocols"}
     for command in ("simulate", "protocols"):
         done = run(tmp_path, command, "--help")
         assert done.returncode == 0
         options = {word for words in named if words[0] == command for word in words[1:]}
         if command == "simulate":
-            options |= set(re.findall(r"`(--\w+)", README))
+            options |= set(re.findall(r"`(--[\w-]+)", README)) - for_any_command
             assert {"--check", "--journal", "--protocol"} <= options
         for option in options:
             if option.startswith("--"):

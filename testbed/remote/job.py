@@ -34,7 +34,8 @@ trap : INT TERM HUP
 echo $$ >group
 if [ -e terminal ]; then
   read -r TERM rows columns <terminal
-  stty rows "$rows" cols "$columns"
+  # It is the user's own terminal that ends lines as terminals do.
+  stty rows "$rows" cols "$columns" -onlcr
   tty >tty
   export TERM
 fi

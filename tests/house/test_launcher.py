@@ -107,6 +107,22 @@ class TestRunningTheCommand:
         arguments = ["simulate", "a file.yaml", "--seed=1", "", "*", "--", "-x"]
         assert seen_by_program(ready_copy.run(*arguments))["arguments"] == arguments
 
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ["--on", "me@there"],
+            ["--on=me@there", "--resume"],
+            ["--identity", "simulate", "--on", "me@there"],
+        ],
+    )
+    def test_what_runs_on_another_machine_needs_here_only_the_way_there(
+        self, ready_copy: Copy, options: list[str]
+    ) -> None:
+        (ready_copy.root / "requirements" / "lan.txt").write_text("# no packages\n")
+        seen = seen_by_program(ready_copy.run(*options, "reproduce"))
+        assert Path(seen["python"]).parts[-3:] == ("lan", "bin", "python")
+        assert seen["arguments"] == [*options, "reproduce"]
+
     def test_exit_code_passes_through(self, ready_copy: Copy) -> None:
         assert ready_copy.run(STAND_IN_EXIT_CODE="42").returncode == 42
 
