@@ -107,6 +107,8 @@ def _problems(
         )
     if not journals:
         problems.append(f"{path}: there is no journal in it")
+    # What whoever ran it noticed: an agent that did not take part, a journal that was not there.
+    problems += [f"{path}: {problem}" for problem in manifest.get("problems") or ()]
     return problems
 
 

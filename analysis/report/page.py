@@ -14,7 +14,7 @@ from analysis.runs import Run
 
 NOTHING_FROM_OUTSIDE = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """The browser itself refuses scripts, and anything that is not in the file."""
-NOT_FACTS = frozenset({"experiment", "journals", "versions", "machine"})
+NOT_FACTS = frozenset({"experiment", "journals", "problems", "versions", "machine"})
 """Of the manifest: those that are shown in another way."""
 
 

@@ -215,6 +215,14 @@ def test_the_line_that_a_killed_agent_was_writing_costs_only_itself(
     assert (after.metrics, after.conservation) == (before.metrics, before.conservation)
 
 
+def test_what_was_noticed_while_it_ran_is_said(tmp_path: Path) -> None:
+    run = write(tmp_path / "made")
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["problems"] = ["point 0, repetition 0: 1 agent did not take part"]
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert read_run(run).problems == (f"{run}: point 0, repetition 0: 1 agent did not take part",)
+
+
 FACTS = [
     {
         **{"what": "rate, h001", "asked": 100, "achieved": 63.25},

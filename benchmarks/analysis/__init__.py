@@ -1,0 +1,1 @@
+"""How long the analysis takes, against a floor."""
