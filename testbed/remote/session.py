@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -129,6 +130,8 @@ class Session:
                     _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
                 else:
                     path.unlink()
+                    with suppress(Lost, LocalError):
+                        job.remove()
                 raise
             path.unlink()
         if code is None:

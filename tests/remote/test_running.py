@@ -3,9 +3,12 @@
 import json
 import signal
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from testbed.remote.connection import Connection, Target, Unreachable
+from testbed.remote.session import Session
 from tests.remote.conftest import User
 from tests.support.command_line import refusal
 from tests.support.ssh_server import TARGET, Server, provide_environment, until
@@ -208,3 +211,32 @@ class TestACutConnection:
         go_on(server)
         process.communicate()
         assert process.returncode == 0
+
+    def test_who_gives_up_is_told_how_to_go_on(
+        self,
+        server: Server,
+        user: User,
+        stand_in: str,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str],
+    ) -> None:
+        monkeypatch.setenv("HOME", str(user.home))
+        monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+        monkeypatch.chdir(user.folder)
+
+        def pull_the_cable() -> None:
+            until(lambda: busy(server), "the command")
+            server.disconnect()
+
+        cable = Thread(target=pull_the_cable)
+        cable.start()
+        session = Session(Connection(Target.parse(TARGET), user.identity), patience_s=0)
+        with pytest.raises(Unreachable, match="cannot be reached"):
+            session.run(["simulate"], {"--out": Path("runs")}, "checkout")
+        cable.join()
+        assert f"`testbed --on {TARGET} --resume` picks it up" in capfd.readouterr().err
+        server.connect()
+        go_on(server)
+        done = user.run("--resume")
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "went on")
+        assert server.jobs() == user.notes() == []
