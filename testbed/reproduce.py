@@ -67,13 +67,14 @@ def reproduce(
 ) -> Reproduced:
     """All of it. What was interrupted goes on with the experiment that was under way."""
     files = _experiments(items, {"seed": seed, "repetitions": repetitions})
+    engines = {name: _engine_of(file) for name, file in files.items()}
     with _alone_in(out):
         runs: dict[str, Path] = {}
         reused = 0
         for name, file in files.items():
             found = None if fresh else finished_run(out, file)
             reused += found is not None
-            runs[name] = found or _run(file, out, watcher.begin(f"simulating {name}"))
+            runs[name] = found or engines[name](file, out, watcher)
         # Spark and altair take seconds to import, and workers must not be forked from a process
         # that has a JVM.
         from analysis.job import analyse
@@ -120,8 +121,24 @@ def _experiments(
     return {name: load_experiment(find_experiment(name, EXPERIMENTS), overrides) for name in names}
 
 
-def _run(file: ExperimentFile, out: Path, advance: Advance) -> Path:
-    return simulate(file, out, len(os.sched_getaffinity(0)), advance).path
+def _simulated(file: ExperimentFile, out: Path, watcher: Watcher) -> Path:
+    cores = len(os.sched_getaffinity(0))
+    return simulate(file, out, cores, watcher.begin(f"simulating {file.name}")).path
+
+
+Engine = Callable[[ExperimentFile, Path, Watcher], Path]
+"""Runs an experiment and leaves its folder."""
+ENGINES: Mapping[str, Engine] = {"sim": _simulated}
+
+
+def _engine_of(file: ExperimentFile) -> Engine:
+    name = file.points[0].experiment.engine
+    if name not in ENGINES:
+        raise LocalError(
+            f"{file.name} is for the engine {name}, which cannot be reproduced here: name others, or "
+            "run it on its own and give its folder to `testbed report`"
+        )
+    return ENGINES[name]
 
 
 def _remember(out: Path, claims: Mapping[str, Sequence[Claim]], repetitions: int | None) -> None:
