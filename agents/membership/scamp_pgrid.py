@@ -26,11 +26,14 @@ from agents.core.setting import Setting
 from agents.membership.pgrid import node_of
 from agents.membership.pgrid.messages import Maxl, PGridParameters, Recmax, Refmax, Seconds
 from agents.membership.pgrid.node import PGridNode
-from agents.membership.scamp import Scamp, ScampParameters
+from agents.membership.scamp import Scamp, ScampParameters, Subscription
 
 CONTACTS = 3
 """Asked for at a time. Ours: two of them may be dead and still registered."""
 
+FOUNDERS_REFRESHES = 2
+"""Until one who was told that nobody is registered subscribes through somebody who is by now. Ours:
+earlier, among few, one more subscription makes all later views larger."""
 
 _PGRID = PGridParameters()
 
@@ -65,6 +68,8 @@ class ScampPGrid(Scamp):
         self._node = node_of(setting)
         self._named: Sequence[PeerId] = ()
         self._begun = False
+        self._founder = 0
+        """For how many refreshes we go without subscribing, having begun alone; 0 if we did not."""
         self._left = False
 
     def look_up(self, topics: Sequence[str], count: int, found: Found) -> None:
@@ -89,7 +94,15 @@ class ScampPGrid(Scamp):
         self._named = peers
         if not self._begun:
             self._begun = True
+            self._founder = 0 if peers else FOUNDERS_REFRESHES
             super().begin()
+        elif peers and self._founder:
+            self._founder -= 1
+            if not self._founder:
+                # If two began alone, each told by another holder that there was nobody, this joins
+                # what they founded.
+                again = Subscription(self.scope, self.port.peer, 0, 0.0)
+                self.port.send(peers[0], again)
 
     def _on_found(
         self, topic: str, found: Found, _registered: int, peers: Sequence[PeerId]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MOST_WAITING = 32
 """Meetings to come. Ours: recursion of depth 2 makes at most 2 · (1 + 2)."""
 
+MOST_REMEMBERED = 16
+"""Answers. Ours: whoever did not get one asks again within seconds."""
+
 OnMet = Callable[[bool], None]
 """Is told whether the meeting took place."""
 
@@ -36,6 +39,8 @@ class Meetings:
         self._waiting: deque[tuple[PeerId, int, OnMet | None]] = deque()
         self.under_way = False
         """Whether we wait for the answer of one whom we asked to meet us."""
+        self._answers: dict[PeerId, Met] = {}
+        """The last to each: who asks again has not got it, and must get the same."""
         self.count = 0
         """How many took place here, with whoever asked us."""
 
@@ -63,6 +68,7 @@ class Meetings:
                 tuple(tuple(level) for level in trie.references),
                 tuple(node.replicas),
                 depth,
+                node.settled,
                 digest,
             )
 
@@ -72,7 +78,7 @@ class Meetings:
             self._over(then, isinstance(answer, Met))
 
         def on_silence() -> None:
-            node.replicas.remove(peer)
+            node.bury(peer)
             self._over(then, False)
 
         node.requests.ask(peer, question, (Met, Declined), on_answer, on_silence)
@@ -90,7 +96,13 @@ class Meetings:
         if len(message.references) != len(path):
             raise RemoteError(f"{sender} has a path of {len(path)} bits and refers by others")
         node, trie = self._node, self._node.trie
-        if self.under_way:
+        known = self._answers.get(sender)
+        if known is not None and known.serial == message.serial:
+            node.port.send(sender, known)
+            return
+        if self.under_way or (message.settled and not node.settled):
+            # Nor does a newcomer take anything from one who is responsible for it: it has a place
+            # to find first.
             node.port.send(sender, Declined(message.serial))
             return
         self.count += 1
@@ -102,8 +114,14 @@ class Meetings:
             maxl=node.maxl,
             further=message.depth < node.parameters.recmax,
         )
+        # We may still be responsible for what another was to take: then this one can have it.
+        ceded = [area for area in node.ceding.values() if outcome.path.startswith(area)]
+        origin = ceded[0] if ceded else before
+        if ceded and outcome.path == origin:
+            node.ceding = {p: q for p, q in node.ceding.items() if q != origin}
+            node.ceding[sender] = origin
         entries: list[Entry] = []
-        if outcome.path.startswith(before) and not (
+        if outcome.path.startswith(origin) and not (
             outcome.path == before and message.digest == digest
         ):
             entries = node.registrations.under(outcome.path, node.port.now)
@@ -112,7 +130,7 @@ class Meetings:
             message.serial,
             packed(outcome.path),
             tuple((level, tuple(peers)) for level, peers in outcome.references.items()),
-            packed(before),
+            packed(origin),
             packed(trie.path),
             node.settled,
             tuple(node.replicas) if trie.path == outcome.path else (),
@@ -120,8 +138,14 @@ class Meetings:
             digest,
             tuple(entries[:MAX_ENTRIES]),
         )
+        if trie.path != before and node.settled:
+            node.ceding[sender] = outcome.path
         self._moved(before, sender, outcome.path, message.replicas)
         node.port.send(sender, answer)
+        self._answers.pop(sender, None)
+        self._answers[sender] = answer
+        if len(self._answers) > MOST_REMEMBERED:
+            del self._answers[next(iter(self._answers))]
         for peer in outcome.our_meetings:
             self.arrange(peer, message.depth + 1)
 
@@ -149,6 +173,8 @@ class Meetings:
         self._moved(before, sender, its_path, answer.replicas)
         trie.note(sender, its_path)
         node.hand_over(sender, entries)
+        if path != before and not entries:
+            node.port.send(sender, Replicate(packed(path), ()))  # that is where we are now
         if answer.settled and not node.settled and path.startswith(its_before):
             node.settle()
         for peer in answer.meet:
@@ -163,7 +189,7 @@ class Meetings:
         node, path = self._node, self._node.trie.path
         if path != before:
             node.replicas = View(node.replicas.capacity)
-            node.registrations.keep_only(path)
+            node.forget_others_registrations()
         if path == its_path:
             me = node.port.peer
             new = [p for p in its_replicas if p != me and p not in node.replicas]

@@ -43,8 +43,9 @@ class PGridParameters(Parameters, frozen=True):
     CAMCAST 5.2.3 has it "correlated to the subscription change frequency"."""
     registration_lease_s: Seconds = 30.0
     """How long a registration holds that is not renewed. Ours: two renewals may fail."""
-    answer_timeout_s: Seconds = 1.0
-    """How long a peer may take to answer until another is asked. Ours: must exceed a round trip."""
+    answer_timeout_s: Seconds = 0.5
+    """How long a peer may take to answer until it is asked again; after five times another is.
+    Ours: must exceed a round trip."""
 
     def __post_init__(self) -> None:
         if self.registration_lease_s <= self.refresh_s:
@@ -92,6 +93,8 @@ class Meet(OverlayMessage, frozen=True):
     references: Annotated[tuple[Few, ...], Meta(max_length=KEY_BITS)]
     replicas: Few
     depth: Annotated[int, Meta(ge=0, le=8)]
+    settled: bool
+    """Whether the sender is responsible for all that lies under its path."""
     digest: Digest
     """Of the registrations that the sender holds."""
 
@@ -105,7 +108,8 @@ class Met(OverlayMessage, frozen=True):
     references: Annotated[tuple[tuple[Level, Few], ...], Meta(max_length=2)]
     """The receiver's, at levels that changed."""
     before: Path
-    """The sender's path before the exchange."""
+    """What the sender was responsible for before the exchange: its path, or what it had not yet
+    ceded of an earlier one."""
     after: Path
     settled: bool
     """Whether the sender was responsible for all that lay under its path."""

@@ -54,9 +54,7 @@ SHARING_A_PATH = 4
 """As few as may share a path on average, where `maxl` is not given. Ours."""
 MOST_REPLICAS = 32
 """Known to a peer. Ours."""
-PING_ATTEMPTS = 3
-"""How often a reference is asked: at 15 % loss, question and answer fail 28 % of the time. Ours."""
-MOST_UNSURE = 5
+MOST_UNSURE = 3
 """Times that a newcomer may come no further, until it settles all the same. Ours."""
 VAIN_SEARCHES = 3
 """For the other side of a level, in as many periods, until it is given up. Ours."""
@@ -84,6 +82,8 @@ class PGridNode(Overlay):
         self.requests = Requests(port, ns(knobs.answer_timeout_s))
         self.lookups = Lookups(self, self.requests, ns(knobs.answer_timeout_s))
         self.meetings = Meetings(self)
+        self.ceding: dict[PeerId, str] = {}
+        """What was ours until a meeting, and whose it is as soon as that peer says that it knows."""
         self._vain: dict[int, int] = {}
         """By level: for how many periods nobody was found on its other side."""
         self._unsure = 0
@@ -230,7 +230,7 @@ class PGridNode(Overlay):
         trie, random = self.trie, self.port.rng.random
         if random() < 0.5:
             if self.replicas.peers and random() < 0.75:
-                self.meetings.arrange(choice(self.replicas.peers, random), 0)
+                self._meet(choice(self.replicas.peers, random))
                 return
             key, start = trie.key_under(trie.path), trie.known()
         else:
@@ -240,19 +240,39 @@ class PGridNode(Overlay):
 
     def _meet_found(self, _search: Search, peer: PeerId | None) -> None:
         if peer is not None:
-            self.meetings.arrange(peer, 0)
+            self._meet(peer)
+
+    def _meet(self, peer: PeerId) -> None:
+        """Whose path is as long as it gets has nothing to gain from further meetings."""
+        grown = len(self.trie.path) >= self.maxl
+        self.meetings.arrange(peer, self.parameters.recmax if grown else 0)
 
     def _look_after_references(self) -> None:
         trie = self.trie
         empty = [level for level, known in enumerate(trie.references, 1) if not known]
         for level in empty:
             self._fill(level)
+        for peer, area in list(self.ceding.items()):
+            self._cede(peer, area)
         for level in [level for level in self._vain if level not in empty]:
             del self._vain[level]
         if trie.references and not empty:
             self._level = self._level % len(trie.references) + 1
             for peer in list(trie.references[self._level - 1]):
-                self._ping(peer, PING_ATTEMPTS)
+                self._ping(peer)
+
+    def _cede(self, peer: PeerId, area: str) -> None:
+        """The peer has not said that it knows: look whether another is responsible by now."""
+
+        def done(_search: Search, other: PeerId | None) -> None:
+            if other is not None and self.ceding.get(peer) == area:
+                self.hand_over(other, self.registrations.under(area, self.port.now))
+                del self.ceding[peer]
+                self.forget_others_registrations()
+
+        trie = self.trie
+        start = [*trie.towards(trie.key_under(area)), *self._contacts()]
+        self._search(trie.key_under(area), start, done, avoid=self.port.peer)
 
     def _fill(self, level: int) -> None:
         """Look for somebody on the other side of that level."""
@@ -275,23 +295,34 @@ class PGridNode(Overlay):
 
         self._search(trie.key_across(level), start, done, avoid=self.port.peer)
 
-    def _ping(self, peer: PeerId, attempts: int) -> None:
+    def _ping(self, peer: PeerId) -> None:
         """Ask the peer whether it lives, and drop it when it does not."""
-        if not attempts:
-            self.bury(peer)
-            return
+
+        def on_answer(sender: PeerId, answer: OverlayMessage) -> None:
+            assert isinstance(answer, Directions)
+            self.note(sender, unpacked(answer.path))
+
+        key = int(self.trie.key_under(""), 2)
         self.requests.ask(
             peer,
-            lambda serial: Ask(serial, int(self.trie.key_under(""), 2)),
+            lambda serial: Ask(serial, key),
             (Directions,),
-            lambda sender, answer: (
-                None if not isinstance(answer, Directions) else self._note(sender, answer)
-            ),
-            partial(self._ping, peer, attempts - 1),
+            on_answer,
+            partial(self.bury, peer),
         )
 
-    def _note(self, peer: PeerId, answer: Directions) -> None:
-        self.trie.note(peer, unpacked(answer.path))
+    def note(self, peer: PeerId, path: str) -> None:
+        """That is where the peer is now."""
+        self.trie.note(peer, path)
+        ceded = self.ceding.get(peer)
+        if ceded is not None and path.startswith(ceded):
+            # Some may have registered since the meeting.
+            self.hand_over(peer, self.registrations.under(path, self.port.now))
+            del self.ceding[peer]
+            self.forget_others_registrations()
+
+    def forget_others_registrations(self) -> None:
+        self.registrations.keep_only((self.trie.path, *self.ceding.values()))
 
     def bury(self, peer: PeerId) -> None:
         """Know it no more."""
@@ -327,7 +358,7 @@ class PGridNode(Overlay):
         def on_answer(sender: PeerId, answer: OverlayMessage) -> None:
             assert isinstance(answer, Directions)
             search.heard.append((sender, unpacked(answer.path)))
-            self._note(sender, answer)
+            self.note(sender, unpacked(answer.path))
             if answer.responsible:
                 search.done(search, sender)
             else:
@@ -335,8 +366,7 @@ class PGridNode(Overlay):
                 self._step(search)
 
         def on_silence() -> None:
-            if any(peer in known for known in self.trie.references):
-                self._ping(peer, PING_ATTEMPTS - 1)
+            self.bury(peer)
             self._step(search)
 
         key = int(search.key, 2)
@@ -362,7 +392,7 @@ class PGridNode(Overlay):
     # Registrations
 
     def is_responsible(self, key: str) -> bool:
-        return self.settled and self.trie.covers(key)
+        return self.settled and key.startswith((self.trie.path, *self.ceding.values()))
 
     def _on_register(self, sender: PeerId, message: Register) -> None:
         _check_topic(message.topic)
@@ -409,7 +439,9 @@ class PGridNode(Overlay):
     def _on_replicate(self, sender: PeerId, message: Replicate) -> None:
         for entry in message.entries:
             _check_topic(entry.topic)
-        if unpacked(message.path) == self.trie.path:
+        path = unpacked(message.path)
+        self.note(sender, path)
+        if path == self.trie.path:
             self.replicas.add(sender)
         news = self.take(message.entries)
         if news and self.settled:

@@ -64,9 +64,9 @@ class Registrations:
             if held.expires_at > now
         ]
 
-    def keep_only(self, path: str) -> None:
-        """Forget what others are responsible for now."""
-        for topic in [name for name in self._held if not key_of(name).startswith(path)]:
+    def keep_only(self, paths: tuple[str, ...]) -> None:
+        """Forget what does not lie under any of the paths."""
+        for topic in [name for name in self._held if not key_of(name).startswith(paths)]:
             del self._held[topic]
 
     def digest(self, path: str, now: int) -> int:
