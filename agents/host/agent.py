@@ -151,6 +151,8 @@ class Agent:
     # From the port
 
     def transmit(self, peers: Sequence[PeerId], message: Message) -> None:
+        if not peers:
+            return
         everybody = len(self._machine.addresses)
         known = [peer for peer in peers if peer < everybody]
         # Others may have told us of numbers that nobody has.
@@ -179,16 +181,19 @@ class Agent:
         self._counts["delivered"] += 1
         self._recorder.delivered(self._me, event, community)
         if self._listeners:
-            mine = topics_of(AnyOf(self._people.of(self._me)))
-            including = [topic for topic in mine if self._topics.includes(topic, event.topic)]
             notice = {
                 "event": event.id,
                 "topic": event.topic,
-                "communities": [community] if community else including,
+                "communities": [community] if community else self._mine_including(event.topic),
                 "data": event.data,
                 "psel": event.psel,
             }
             self._tell({"delivered": notice})
+
+    def _mine_including(self, topic: str) -> list[str]:
+        """For protocols that know no communities."""
+        mine, topics = topics_of(AnyOf(self._people.of(self._me))), self._topics
+        return [name for name in mine if topic in topics and topics.includes(name, topic)]
 
     def on_joined(self, community: str) -> None:
         self._recorder.joined(self._me, community)

@@ -180,6 +180,8 @@ async def test_an_agent_survives_whatever_well_formed_messages_say(
     described = machine(MEMBERS, membership=membership)
     async with Running(tmp_path, described) as running:
         victim = (await running.start_all())[0]
+        heard: list[object] = []
+        await victim.listen(heard.append, lambda: None)
         good = frames_of(membership, rng)
 
         def frames() -> Iterator[bytes]:
@@ -189,6 +191,7 @@ async def test_an_agent_survives_whatever_well_formed_messages_say(
         # Each of them can have the victim and others send many more.
         await send_datagrams(running, victim, frames(), COUNT // 10)
         assert (await answer(running, victim))["refused"]
+        assert heard
 
 
 @fuzz
