@@ -150,7 +150,7 @@ def _htb() -> str:
 def _ability(failure: Callable[[], str], success: str) -> Trial:
     def trial() -> str:
         if why := failure():
-            raise Failed(why)
+            raise Failed(f"this kernel refuses it: {why}")
         return success
 
     return trial

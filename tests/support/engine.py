@@ -54,12 +54,12 @@ def docker_engine() -> Iterator[str]:
 
 def _start(folder: Path, address: str) -> None:
     DATA.mkdir(parents=True, exist_ok=True)
-    subprocess.Popen(
-        ["sh", "-c", GUARDED, "sh", DATA, folder],
+    subprocess.run(
+        ["setsid", "--fork", "sh", "-c", GUARDED, "sh", DATA, folder],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,
+        check=True,
     )
     wait_until(lambda: engine_answers(address), f"the engine answers (its log: {folder}/log)")
 

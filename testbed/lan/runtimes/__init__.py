@@ -135,10 +135,10 @@ def give_away(path: Path) -> None:
 
 def open_runtime(asked: RuntimeName, lan: str, ledger: Ledger) -> Runtime:
     """The runtime for a new LAN. `auto` takes Docker where an engine answers."""
-    from testbed.lan.runtimes.docker import DockerRuntime, engine_answers
+    from testbed.lan.runtimes.docker import DockerRuntime, engine_address, engine_answers
     from testbed.lan.runtimes.namespace import NamespaceRuntime
 
-    if asked == "docker" or (asked == "auto" and engine_answers()):
+    if asked == "docker" or (asked == "auto" and engine_answers(engine_address())):
         return DockerRuntime(lan, ledger)
     return NamespaceRuntime(lan, ledger)
 

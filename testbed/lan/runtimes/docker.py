@@ -13,6 +13,7 @@ removed must have both: a user's container of the same name survives.
 import errno
 import os
 import secrets
+import socket
 import subprocess
 import time
 from collections.abc import Sequence
@@ -65,13 +66,12 @@ def engine_address() -> str:
     return os.environ.get("DOCKER_HOST") or DEFAULT_ENGINE
 
 
-def engine_answers(address: str | None = None) -> bool:
-    address = address or engine_address()
+def engine_answers(address: str) -> bool:
+    """Whether an engine on this computer does; one elsewhere is of no use."""
     try:
-        client = docker.APIClient(base_url=address, timeout=5, version="auto")
-    except DockerException:
+        connect(address).close()
+    except LocalError:
         return False
-    client.close()
     return True
 
 
@@ -83,10 +83,12 @@ def connect(address: str) -> docker.APIClient:
             "containers get their links: set it to a unix:// address"
         )
     try:
+        with socket.socket(socket.AF_UNIX) as trial:  # the client would leave its own one open
+            trial.connect(address.removeprefix("unix://"))
         return docker.APIClient(
             base_url=address, timeout=120, version="auto", max_pool_size=THREADS
         )
-    except DockerException:
+    except (OSError, DockerException):
         raise LocalError(f"no Docker engine answers at {address}: {HOW_TO_START}") from None
 
 
