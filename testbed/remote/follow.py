@@ -29,6 +29,8 @@ class Follower:
         self._offsets = offsets
         self._outputs = {"out": sys.stdout.fileno(), "err": sys.stderr.fileno()}
         self._interrupted = False
+        self._leaving = False
+        self._showing = False
         self._interrupt_due = False
         self._resize_due = False
 
@@ -57,20 +59,27 @@ class Follower:
                 raise Lost
             channel.close()
             return False
+        # What is shown and what is counted as shown must not be parted by an interrupt.
+        self._showing = True
         if stream in self._outputs and not _written(self._outputs[stream], data):
             # Nobody reads it any more; here, the command would end by that.
             del self._outputs[stream]
             self._interrupt_due = True
         self._offsets[stream] += len(data)
+        self._showing = False
+        if self._leaving:
+            raise KeyboardInterrupt
         return True
 
     def _caught(self, number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGWINCH:
             self._resize_due = True
-        elif self._interrupted:
-            raise KeyboardInterrupt
-        else:
+        elif not self._interrupted:
             self._interrupted = self._interrupt_due = True
+        elif self._showing and not self._leaving:
+            self._leaving = True
+        else:
+            raise KeyboardInterrupt
 
     def _pass_on(self) -> None:
         if self._interrupt_due:
