@@ -88,17 +88,19 @@ def test_every_command_and_option_that_readme_names_exists(tmp_path: Path) -> No
     # An option before the command has a value here; what follows them is a command like the others.
     named = [words[2:] if words[0] == "--on" else words for words in all_named]
     named = [words for words in named if words[0] not in for_any_command]
-    assert {words[0] for words in named} == {"simulate", "protocols"}
-    for command in ("simulate", "protocols"):
+    assert {"simulate", "analyze", "report", "reproduce"} <= {words[0] for words in named}
+    helps: dict[str, str] = {}
+    for command in {words[0] for words in named}:
         done = run(tmp_path, command, "--help")
         assert done.returncode == 0
-        options = {word for words in named if words[0] == command for word in words[1:]}
-        if command == "simulate":
-            options |= set(re.findall(r"`(--[\w-]+)", README)) - for_any_command
-            assert {"--check", "--journal", "--protocol"} <= options
-        for option in options:
-            if option.startswith("--"):
-                assert f" {option} " in done.stdout
+        helps[command] = done.stdout
+    for command, *words in named:
+        for option in (word for word in words if word.startswith("--")):
+            assert f" {option} " in helps[command]
+    alone = set(re.findall(r"`(--[\w-]+)", README)) - for_any_command
+    assert {"--check", "--journal", "--junit"} <= alone
+    for option in alone:
+        assert any(f" {option} " in text for text in helps.values())
 
 
 def test_every_experiment_of_ours_is_in_readmes_table() -> None:
