@@ -53,7 +53,7 @@ def ensure_image(api: docker.APIClient, progress: Progress = no_progress) -> str
 def _context(python: str) -> Files:
     files = {"Dockerfile": DOCKERFILE.read_bytes()}
     files |= _package("agents", Path(agents.__file__).parent)
-    with _msgspec_for(python) as folder:
+    with msgspec_for(python) as folder:
         files |= _package("msgspec", folder)
     return files
 
@@ -67,7 +67,7 @@ def _package(name: str, folder: Path) -> Files:
 
 
 @contextmanager
-def _msgspec_for(python: str) -> Iterator[Path]:
+def msgspec_for(python: str) -> Iterator[Path]:
     """msgspec for a version of Python: our own, or the same release fetched for that one."""
     if python == own_python():
         yield Path(msgspec.__file__).parent

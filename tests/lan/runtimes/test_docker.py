@@ -9,7 +9,8 @@ import pytest
 
 import testbed.lan.image
 from agents.core.errors import LocalError
-from testbed.lan.image import ensure_image
+from testbed.lan.base_image import own_python
+from testbed.lan.image import ensure_image, msgspec_for
 from testbed.lan.ledger import Ledger
 from testbed.lan.runtimes import open_runtime, runtimes_of
 from testbed.lan.runtimes.docker import OWNER_LABEL, DockerRuntime, connect
@@ -112,6 +113,19 @@ class TestTheEngine:
 
 
 class TestTheImage:
+    def test_it_has_the_package_that_fits_its_own_python(self) -> None:
+        for python in (own_python(), "3.13"):
+            with msgspec_for(python) as folder:
+                names = [path.name for path in folder.glob("_core*.so")]
+            assert [f"-{python.replace('.', '')}-" in name for name in names] == [True]
+
+    def test_its_agents_are_compiled_since_its_root_cannot_be_written(
+        self, api: docker.APIClient, runtime: DockerRuntime, ledger: Ledger
+    ) -> None:
+        runtime.start(machines(ledger, 1))
+        found = runtime.exec(1, ["find", "/opt/testbed", "-name", "supervisor.*.pyc"])
+        assert found.stdout.count(b"\n") == 1
+
     def test_the_same_content_has_the_same_tag(self, api: docker.APIClient, image: str) -> None:
         before = api.inspect_image(image)["Id"]
         assert ensure_image(api) == image
