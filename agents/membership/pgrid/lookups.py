@@ -60,6 +60,8 @@ class Lookups:
         self._registrations: dict[str, Registration] = {}
         self._holders: dict[str, PeerId] = {}
         """By topic: who answered last."""
+        self._finding: dict[tuple[str, int], list[OnListing]] = {}
+        """By topic and number: who waits for the search that is under way."""
         self._version = 0
 
     def register(self, topic: str, count: int, on_listing: OnListing) -> None:
@@ -92,16 +94,28 @@ class Lookups:
 
     def search_peers(self, topic: str, count: int, found: OnListing) -> None:
         """A uniform sample of those registered, this peer not among them. `found` is not called if
-        nobody responsible can be reached."""
+        nobody responsible can be reached. Who asks while the same is being asked gets its answer."""
         place = self._place
         if place.is_responsible(key_of(topic)):
             found(*place.list_here(place.port.peer, topic, count))
             return
+        under_way = self._finding.get((topic, count))
+        if under_way is not None:
+            under_way.append(found)
+            return
+        self._finding[topic, count] = [found]
 
         def question(serial: int) -> OverlayMessage:
             return Find(serial, topic, count)
 
-        self._ask(topic, question, found, lambda: None, TRIES)
+        def listed(registered: int, peers: Sequence[PeerId]) -> None:
+            for asker in self._finding.pop((topic, count)):
+                asker(registered, peers)
+
+        def failed() -> None:
+            del self._finding[topic, count]
+
+        self._ask(topic, question, listed, failed, TRIES)
 
     def forget_holder(self, peer: PeerId) -> None:
         for topic in [name for name, holder in self._holders.items() if holder == peer]:
