@@ -5,6 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from analysis.frames import frame
 from analysis.runs import Run
 
 
@@ -17,7 +18,8 @@ def audiences(spark: SparkSession, runs: Sequence[Run]) -> DataFrame:
         for topic, above in including(point["experiment"]).items()
         for community in above
     ]
-    return spark.createDataFrame(rows, "folder int, point long, topic string, community string")
+    columns = {"folder": "int", "point": "long", "topic": "string", "community": "string"}
+    return frame(spark, columns, rows)
 
 
 def including(experiment: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 
 from agents.core.journal import VERSION, Header
 from analysis.errors import AnalysisError
+from analysis.frames import frame
 from analysis.runs import Run
 from analysis.schema import CORRUPT, KINDS, defaults, line_kind, required, spark_type
 
@@ -80,9 +81,12 @@ def _placed(
 ) -> DataFrame:
     """Every line as text, with where it comes from."""
     folders = {path: number for number, run in enumerate(runs) for path in run.journals}
-    schema = "uri string, folder int, file string, usable boolean, point long, repetition long"
+    columns = {
+        **{"uri": "string", "folder": "int", "file": "string"},
+        **{"usable": "boolean", "point": "long", "repetition": "long"},
+    }
     if not folders:
-        return spark.createDataFrame([], f"{schema}, line long, value string")
+        return frame(spark, {**columns, "line": "long", "value": "string"}, [])
     text = spark.read.text([_escaped(path) for path in folders])
     # What Spark calls a file is not what we call it: it writes names as in a URI.
     named = {path.absolute(): path for path in folders}
@@ -96,7 +100,7 @@ def _placed(
     lines = text.where("value != ''").select(
         F.input_file_name().alias("uri"), F.monotonically_increasing_id().alias("line"), "value"
     )
-    return lines.join(F.broadcast(spark.createDataFrame(places, schema)), "uri")
+    return lines.join(F.broadcast(frame(spark, columns, places)), "uri")
 
 
 def _parsed(lines: DataFrame) -> DataFrame:

@@ -13,14 +13,16 @@ PAPERS_REPETITIONS = 100
 class Claims:
     """The claims of one item, whose experiments' runs are `measured`."""
 
-    def __init__(self, item: str, *measured: Measured) -> None:
+    def __init__(
+        self, item: str, *measured: Measured, papers_repetitions: int = PAPERS_REPETITIONS
+    ) -> None:
         self._item = item
         self._missing = [run.experiment for run in measured if not run.there]
         fewest = min((run.repetitions for run in measured if run.there), default=0)
         self._remark = (
             f"from {fewest} repetition{'s' if fewest > 1 else ''} only, where the papers have "
-            f"{PAPERS_REPETITIONS}"
-            if 0 < fewest < PAPERS_REPETITIONS
+            f"{papers_repetitions}"
+            if 0 < fewest < papers_repetitions
             else ""
         )
 

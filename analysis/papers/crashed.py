@@ -25,7 +25,7 @@ from analysis.papers.claims import (
     points,
     points_interval,
 )
-from analysis.papers.items import Claim, Curve, Figure, Measured
+from analysis.papers.items import Claim, Curve, Figure, Measured, Series
 from analysis.theory import crashes
 from analysis.theory.communities import Hierarchy
 
@@ -90,13 +90,14 @@ class Sweep:
         return Figure(
             id=id,
             title=title,
-            experiment=self.experiment,
-            where=tuple(self.labels.items()),
+            series=tuple(
+                Series(name, self.experiment, community, tuple(self.labels.items()))
+                for community, name in shown
+            ),
             axis=self.axis,
             axis_title=f"{self.crashed} processes, %",
             metric=metric,
             metric_title=metric_title,
-            communities=tuple(shown),
             theory=lambda: self._curves(metric, [name for _, name in shown]),
             percent=metric in ("reception", "reliability"),
         )

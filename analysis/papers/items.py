@@ -29,23 +29,31 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Series:
+    """Measured points that belong together."""
+
+    label: str
+    """What it is called in the figure: a community's name in the paper, or a membership's."""
+    experiment: str
+    """The experiment's name, whose run it is drawn from."""
+    community: str
+    where: tuple[tuple[str, str], ...] = ()
+    """Further labels of the sweep that a point must have, such as (("algorithm", "camcast"),)."""
+
+
+@dataclass(frozen=True)
 class Figure:
-    """One figure of a paper: a metric against an axis of the experiment's sweep, by community."""
+    """One figure of a paper: a metric against an axis of experiments' sweeps."""
 
     id: str
     """The paper and its number there, such as `camcast-fig-13`; no two items' are the same."""
     title: str
-    experiment: str
-    """The experiment's name, whose run the figure is drawn from."""
-    where: tuple[tuple[str, str], ...]
-    """Further labels of the sweep that a point must have, such as (("algorithm", "camcast"),)."""
+    series: tuple[Series, ...]
     axis: str
     """The sweep's label on the horizontal axis."""
     axis_title: str
     metric: str
     metric_title: str
-    communities: tuple[tuple[str, str], ...]
-    """Which are drawn, each with its name in the paper."""
     theory: Callable[[], Sequence[Curve]] | None = None
     percent: bool = False
     """Shares are shown as percentages, the horizontal axis too where it is one."""

@@ -5,14 +5,14 @@ gets figures of its own: each metric that most ask for against each axis of its 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from analysis.intervals import Estimate
 from analysis.job import Result
 from analysis.metrics import SHARES
-from analysis.papers.items import Curve, Figure
+from analysis.papers.items import Curve, Figure, Series
 from analysis.per_event import EVERYWHERE
 
 MOST_SERIES = 6
@@ -75,15 +75,16 @@ class Drawing:
 
 def of_paper(result: Result, figure: Figure) -> Drawing | None:
     """The paper's figure with what was measured; none where nothing was."""
-    folders = [n for n, run in enumerate(result.runs) if run.name == figure.experiment]
-    if not folders:
-        return None
-    folder = folders[-1]  # Whoever gives an older run too has it in the tables.
+    # Whoever gives an older run too has it in the tables.
+    folder_of = {run.name: number for number, run in enumerate(result.runs)}
+    drawn = [series for series in figure.series if series.experiment in folder_of]
     points = tuple(
-        Point(name, x, value)
-        for community, name in figure.communities
-        for index, x in _along(result, folder, figure.axis, dict(figure.where))
-        if (value := result.find(folder, index, community, figure.metric)) is not None
+        Point(series.label, x, value)
+        for series in drawn
+        for index, x in _along(
+            result, folder_of[series.experiment], figure.axis, dict(series.where)
+        )
+        if (value := _found(result, folder_of, series, index, figure.metric)) is not None
     )
     if not points:
         return None
@@ -92,7 +93,9 @@ def of_paper(result: Result, figure: Figure) -> Drawing | None:
     return Drawing(
         id=_file_name(figure.id),
         title=figure.title,
-        source=result.runs[folder].path.name,
+        source=_list(
+            dict.fromkeys(result.runs[folder_of[one.experiment]].path.name for one in drawn)
+        ),
         x_title=figure.axis_title,
         y_title=figure.metric_title,
         points=points,
@@ -101,6 +104,12 @@ def of_paper(result: Result, figure: Figure) -> Drawing | None:
         y_is_share=figure.percent,
         logarithmic=figure.logarithmic,
     )
+
+
+def _found(
+    result: Result, folder_of: Mapping[str, int], series: Series, index: int, metric: str
+) -> Estimate | None:
+    return result.find(folder_of[series.experiment], index, series.community, metric)
 
 
 def of_run(result: Result, folder: int) -> tuple[list[Drawing], int]:
@@ -197,7 +206,7 @@ def _names(label: str, name: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", label) is not None
 
 
-def _list(names: Iterator[str] | Sequence[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     return ", ".join(names)
 
 

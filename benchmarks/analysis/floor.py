@@ -54,6 +54,7 @@ class Floor:
 def compute(run: Path) -> Floor:
     began, cpu = time.perf_counter(), time.process_time()
     with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")
         connection.execute(f"set threads = {len(os.sched_getaffinity(0))}")
         connection.execute(READ.format(files=run / "journal" / "*.jsonl.gz"))
         connection.execute(EVENTS).fetchall()

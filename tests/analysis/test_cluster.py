@@ -68,8 +68,11 @@ def test_a_cluster_of_two_workers_gives_the_same_table(
 
 
 def submit(master: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Spark's usual 200 parts would be 200 tasks for next to nothing.
+    few = ("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.ui.enabled=false")
+    options = ("--master", master, *few)
     return subprocess.run(
-        [SPARK_HOME / "bin/spark-submit", "--master", master, "analysis/job.py", *arguments],
+        [SPARK_HOME / "bin/spark-submit", *options, "analysis/job.py", *arguments],
         cwd=REPOSITORY,
         env={
             **os.environ,

@@ -8,7 +8,7 @@ from analysis.fidelity import Fact
 from analysis.intervals import Estimate
 from analysis.job import Metric, Result
 from analysis.metrics.conservation import CAUSES
-from analysis.papers.items import Claim, Curve, Figure, Item
+from analysis.papers.items import Claim, Curve, Figure, Item, Series
 from analysis.runs import Run
 
 CRASHED = (0, 0.25, 0.5)
@@ -122,13 +122,14 @@ def figure(
     return Figure(
         id=name,
         title=f"Fig. <{name}>",
-        experiment="crashes",
-        where=(("algorithm", "camcast"),),
+        series=(
+            Series("T0", "crashes", ".a", (("algorithm", "camcast"),)),
+            Series("T1", "crashes", ".a.d", (("algorithm", "camcast"),)),
+        ),
         axis="crashed",
         axis_title="Crashed processes",
         metric=metric,
         metric_title=metric.capitalize(),
-        communities=((".a", "T0"), (".a.d", "T1")),
         theory=curves if theory else None,
         percent=percent,
     )
