@@ -14,16 +14,21 @@ if TYPE_CHECKING:  # the simulator's commands have to run where the LAN's packag
 def restart(
     agents: Agents = None, host: Hosts = None, name: Name = DEFAULT, as_json: Json = False
 ) -> None:
-    """Start agents again that are down, with nothing remembered; all of them if none is named."""
+    """Start agents again that are down, with their machines if these are; all if none is named."""
     from testbed.bootstrap import Bootstrap
     from testbed.lan.playing import restart as bring_back
 
     async def act(cluster: Cluster) -> list[int]:
         bootstrap = Bootstrap(cluster.experiment, cluster.standing.seed)
-        machines = [cluster.host_named(one) for one in host or ()]
-        await cluster.restart_hosts(machines)
-        on_machines = [agent for machine in machines for agent in cluster.agents_on[machine]]
-        return await bring_back(cluster, bootstrap, on_machines or agents or range(cluster.size))
+        wanted = list(agents or ())
+        for one in host or ():
+            wanted += cluster.agents_on.get(cluster.host_named(one), ())
+        if not agents and not host:
+            wanted = list(range(cluster.size))
+        for agent in wanted:
+            cluster.interests(agent)  # says it if there is no such agent
+        await cluster.restart_hosts(sorted({cluster.host_of(agent) for agent in wanted}))
+        return await bring_back(cluster, bootstrap, wanted)
 
     back = on_cluster(name, act)
     if as_json:

@@ -33,16 +33,17 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start machines on an emulated LAN, and wait until every agent takes part."""
-    from testbed.lan.up import holding, join_now, raise_lan
+    from testbed.lan.up import holding, join_now, keep, or_nothing, raise_lan
 
     require_root("starting a LAN")
     found = load_topology(topology)
     order = order_for(found, name, runtime, seed, protocol, membership, transport, loss)
-    with bars() as watcher, holding(name) as ledger:
+    with bars() as watcher, holding(name) as ledger, or_nothing(ledger, watcher):
         lan = raise_lan(order, ledger, watcher)
         if loss:
             lan.network.set_loss(loss)
         joined = join_now(lan, order.experiment, watcher)
+        keep(lan)
     if as_json:
         print(json.dumps({"name": name, "runtime": lan.runtime.name, "seconds": lan.seconds}))
     else:

@@ -6,9 +6,12 @@ the LAN. Every method that changes something writes it into the journal of happe
 
 import asyncio
 import base64
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
+
+import msgspec
 
 from agents.core.errors import LocalError
 from agents.core.messages import PeerId
@@ -18,9 +21,12 @@ from agents.host.control import ControlClient
 from testbed.lan.happenings import Happenings
 from testbed.lan.network import Network
 from testbed.lan.runtimes import Runtime
-from testbed.lan.standing import Standing, agents_by_host
+from testbed.lan.standing import Standing, agents_by_host, write_standing
 
 Status = dict[str, Any]
+
+ANSWERS_WITHIN_S = 60.0
+"""How long a machine may take to start; ours, for one that is very busy."""
 
 
 class Cluster:
@@ -115,6 +121,8 @@ class Cluster:
             super_contacts={topic: list(peers) for topic, peers in setting.super_contacts.items()},
             neighbourhood=list(setting.neighbourhood),
         )
+        for topic, changes in self.standing.configured:
+            await self.ask_agent(agent, "configure", topic=topic, changes=changes)
 
     async def publish(
         self, agent: PeerId, topic: str, data: bytes, psel: float | None = None
@@ -138,10 +146,14 @@ class Cluster:
         return hit
 
     async def respawn(self, agent: PeerId) -> bool:
-        """A new process for one that is down, which then has to be started; whether it was down."""
+        """A process for one that is down, which then has to be started; whether there is one now.
+        Those of a machine that came back have theirs already; one that is down has none."""
         host = self.host_of(agent)
-        if await self._is_running(agent):
-            return False
+        match await self._state(agent):
+            case "frozen" | "unreachable":
+                return False
+            case "running":
+                return not (await self.ask_agent(agent, "status"))["started"]
         await self._disconnect(self.host_folder(host) / f"agent-{agent}.sock")
         await self.ask_host(host, "spawn", agent=agent)
         return True
@@ -175,6 +187,31 @@ class Cluster:
             if self.runtime.pid(host) is None:
                 pid = await asyncio.to_thread(self.runtime.restart, host)
                 await asyncio.to_thread(self.network.attach, host, pid)
+                await self.answers(host)
+
+    async def answers(self, host: int) -> None:
+        """Wait until a machine that was started can be asked."""
+        give_up_at = time.monotonic() + ANSWERS_WITHIN_S
+        while True:
+            try:
+                await self.ask_host(host, "status")
+                return
+            except LocalError as error:
+                name = self.hosts[host].name
+                if self.runtime.pid(host) is None or time.monotonic() > give_up_at:
+                    raise LocalError(
+                        f"{name} did not come up ({error}): see `testbed logs {name}`"
+                    ) from None
+            await asyncio.sleep(0.02)
+
+    async def is_up(self, agent: PeerId) -> bool:
+        """Whether it takes part now; one that is frozen does not."""
+        try:
+            if await self._state(agent) != "running":
+                return False
+            return bool((await self.ask_agent(agent, "status"))["started"])
+        except LocalError:
+            return False
 
     def set_loss(self, loss: float, between: tuple[str, str] | None = None) -> None:
         """Per message: everywhere, or from one community to another."""
@@ -210,18 +247,23 @@ class Cluster:
         return [self.network.plan.address(*self.placement[agent]) for agent in agents]
 
     async def configure(self, topic: str, changes: Mapping[str, Any]) -> None:
+        """From now on, also for those who are down and come back."""
+        self.standing = msgspec.structs.replace(
+            self.standing, configured=[*self.standing.configured, (topic, dict(changes))]
+        )
+        write_standing(self.folder, self.standing)
         await self.all_agents("configure", topic=topic, changes=dict(changes))
 
     # Within
 
     async def _is_running(self, agent: PeerId) -> bool:
-        return await self._state(agent) != "dead"
+        return await self._state(agent) in ("running", "frozen")
 
     async def _state(self, agent: PeerId) -> str:
         try:
             status = await self.ask_host(self.host_of(agent), "status")
         except LocalError:
-            return "dead"  # the machine itself is down
+            return "unreachable"  # its machine is down
         return str(status["agents"][str(agent)]["state"])
 
     async def _status(self, agent: PeerId) -> Status | None:

@@ -6,7 +6,7 @@ or was meant for an agent that was down.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +20,8 @@ _decode = msgspec.json.Decoder(Record).decode
 _encode = msgspec.json.Encoder().encode
 
 GRACE_NS = 250_000_000
-"""A copy sent this long before its receiver was killed may have died with it, unread. Ours: far
-more than a message takes on a LAN, far less than agents live."""
+"""How long a copy may be on its way, or at one of its ends: sent this long before one was killed, it
+may have died with it. Ours: far more than a message takes on a LAN, far less than agents live."""
 
 Copy = tuple[PeerId, PeerId, str, str, int]
 """Sender, receiver, kind of message, event, hop: what the two records of one copy agree on."""
@@ -67,23 +67,45 @@ def write(path: Path, header: Header, collected: Collected) -> str:
     return journal.digest
 
 
-def close_books(records: Sequence[Record], home: Mapping[PeerId, str]) -> list[Record]:
-    """The drops that nobody could see: copies to agents that were down.
+def cut(records: Sequence[Record], begin: int, end: int) -> list[Record]:
+    """Leave out the copies that were sent before or after the time in which the network counted
+    what it dropped, and what became of them."""
+    fates = fates_of(records)
+    out = {id(fate.send) for fate in fates if not begin <= fate.send.time <= end}
+    out |= {id(fate.arrival) for fate in fates if id(fate.send) in out and fate.arrival is not None}
+    out |= _strays(records, fates, begin)
+    uncounted: Counter[tuple[PeerId, PeerId]] = Counter()
+    for fate in fates:
+        if fate.arrival is None and fate.send.time <= end:
+            uncounted[fate.send.agent, fate.send.peer] += 1
+    late = Counter(
+        (fate.send.agent, fate.send.peer)
+        for fate in fates
+        if fate.arrival is None and fate.send.time > end
+    )
+    return list(_without_late(_kept(records, out), uncounted, late))
+
+
+def close_books(
+    records: Sequence[Record], home: Mapping[PeerId, str], lingering_ns: int = 0
+) -> list[Record]:
+    """The drops that nobody could see: copies that died with their sender or their receiver.
 
     The network counted what it dropped between any two agents, but not which copies these were, and
     some of those meant for the dead may be among them. Only what its counts leave unexplained is put
-    down to the receivers' deaths. `home` is each agent's first community.
+    down to deaths. `home` is each agent's first community; `lingering_ns` is how long after a restart
+    copies can still go to the life before it.
     """
     explained: Counter[tuple[PeerId, PeerId]] = Counter()
     for record in records:
         if _is_count(record):
             explained[record.peer, record.agent] += record.copies
-    down = _Downtimes(records)
+    lives = _Lives(records, lingering_ns)
     found = []
-    for send in _unreceived(records):
+    for send in sorted(_unreceived(records), key=lambda send: send.time):
         if explained[send.agent, send.peer]:
             explained[send.agent, send.peer] -= 1
-        elif down.covers(send.peer, send.time, GRACE_NS):
+        elif lives.is_down(send.peer, send.time) or lives.is_about_to_die(send.agent, send.time):
             found.append(_lost_to_a_crash(send, home))
     return found
 
@@ -93,49 +115,126 @@ def _is_count(record: Record) -> bool:
     return record.kind == "drop" and not record.message and record.peer >= 0
 
 
-def _unreceived(records: Iterable[Record]) -> list[Record]:
-    """Sends that have no receive nor a drop that names them, the latest of several alike."""
-    sent: dict[Copy, list[Record]] = {}
-    arrived: Counter[Copy] = Counter()
-    for record in records:
+@dataclass(slots=True)
+class Fate:
+    """A copy that was sent, and the record of its arrival or of a drop that names it."""
+
+    send: Record
+    arrival: Record | None = None
+
+
+def fates_of(records: Iterable[Record]) -> list[Fate]:
+    """Which arrival belongs to which of several copies that are alike: to the first of those who can
+    have been on their way for so short a time, else to the first of all. In the order of time."""
+    waiting: dict[Copy, list[Fate]] = {}
+    found = []
+    for record in sorted(records, key=lambda record: (record.time, record.kind != "send")):
         copy = (record.message, record.event, record.hop)
         if record.kind == "send":
-            sent.setdefault((record.agent, record.peer, *copy), []).append(record)
-        elif record.kind == "receive" or (
-            record.kind == "drop" and record.message and record.cause != "refused"
-        ):
-            arrived[(record.peer, record.agent, *copy)] += 1
-    left = [record for copy, sends in sent.items() for record in sends[arrived[copy] :]]
-    left.sort(key=lambda record: record.time)
-    return left
+            fate = Fate(record)
+            found.append(fate)
+            waiting.setdefault((record.agent, record.peer, *copy), []).append(fate)
+        elif _is_arrival(record) and (alike := waiting.get((record.peer, record.agent, *copy))):
+            recent = [n for n, fate in enumerate(alike) if record.time - fate.send.time <= GRACE_NS]
+            alike.pop(recent[0] if recent else 0).arrival = record
+    return found
 
 
-class _Downtimes:
-    """When each agent was down: from a crash to the restart after it, or to the end."""
+def _is_arrival(record: Record) -> bool:
+    named = record.kind == "drop" and record.message and record.cause != "refused"
+    return record.kind == "receive" or bool(named)
 
-    def __init__(self, records: Iterable[Record]) -> None:
-        self._spans: dict[PeerId, list[tuple[int, int]]] = {}
-        started: set[PeerId] = set()
+
+def _unreceived(records: Iterable[Record]) -> list[Record]:
+    return [fate.send for fate in fates_of(records) if fate.arrival is None]
+
+
+def _strays(records: Iterable[Record], fates: Iterable[Fate], begin: int) -> set[int]:
+    """Arrivals of copies whose sending is in the journal before this one."""
+    known = {id(fate.arrival) for fate in fates}
+    return {
+        id(record)
+        for record in records
+        if _is_arrival(record) and record.time < begin + GRACE_NS and id(record) not in known
+    }
+
+
+def _kept(records: Iterable[Record], out: Collection[int]) -> Iterator[Record]:
+    return (record for record in records if id(record) not in out)
+
+
+def _without_late(
+    records: Iterable[Record],
+    missing: Counter[tuple[PeerId, PeerId]],
+    late: Counter[tuple[PeerId, PeerId]],
+) -> Iterator[Record]:
+    """While the network's counts were read, copies were dropped that were left out: by pair, as many
+    as are counted beyond those that are `missing`, and no more than were `late`."""
+    counted: Counter[tuple[PeerId, PeerId]] = Counter()
+    for record in (records := list(records)):
+        if _is_count(record):
+            counted[record.peer, record.agent] += record.copies
+    beyond = {
+        pair: min(copies - missing[pair], late[pair])
+        for pair, copies in counted.items()
+        if copies > missing[pair]
+    }
+    for record in records:
+        pair = record.peer, record.agent
+        if _is_count(record) and beyond.get(pair):
+            less = min(beyond[pair], record.copies)
+            beyond[pair] -= less
+            if record.copies == less:
+                continue
+            record = msgspec.structs.replace(record, copies=record.copies - less)
+        yield record
+
+
+class _Lives:
+    """When each agent was down: from a crash to the restart after it, or to the end.
+
+    What waited unread when it was killed counts, too: what was sent after the last that it received.
+    """
+
+    def __init__(self, records: Iterable[Record], lingering_ns: int) -> None:
+        self._down: dict[PeerId, list[tuple[int, int]]] = {}
+        self._deaths: dict[PeerId, list[int]] = {}
+        read: dict[PeerId, int] = {}
         since: dict[PeerId, int] = {}
-        for record in records:
-            if record.kind == "crash":
-                since[record.agent] = record.time
-            elif record.kind == "restart" and record.agent in since:
-                self._add(record.agent, since.pop(record.agent), record.time)
-            elif record.kind == "join" and record.agent not in started:
-                started.add(record.agent)
-                self._add(record.agent, 0, record.time)
+        started: set[PeerId] = set()
+        sent_to: set[PeerId] = set()
+        for record in sorted(records, key=lambda record: record.time):
+            agent = record.agent
+            match record.kind:
+                case "send":
+                    sent_to.add(record.peer)
+                case "receive":
+                    read[agent] = record.time
+                case "crash":
+                    since[agent] = min(record.time - GRACE_NS, read.get(agent, record.time))
+                    self._deaths.setdefault(agent, []).append(record.time)
+                case "restart" if agent in since:
+                    self._add(agent, since.pop(agent), record.time + lingering_ns)
+                case "join" if agent not in started:
+                    started.add(agent)
+                    self._add(agent, 0, record.time)
         for agent, time in since.items():
             self._add(agent, time, 1 << 62)
-        self._never = {record.peer for record in records if record.kind == "send"} - started
+        self._never = sent_to - started
 
-    def covers(self, agent: PeerId, time: int, grace: int) -> bool:
+    def is_down(self, agent: PeerId, time: int) -> bool:
         if agent in self._never:
             return True
-        return any(start - grace <= time < end for start, end in self._spans.get(agent, ()))
+        return any(start <= time < end for start, end in self._down.get(agent, ()))
+
+    def is_about_to_die(self, agent: PeerId, time: int) -> bool:
+        """What it wrote down may not have left it any more."""
+        return any(
+            death - GRACE_NS <= time for death in self._deaths.get(agent, ()) if death >= time
+        )
 
     def _add(self, agent: PeerId, start: int, end: int) -> None:
-        self._spans.setdefault(agent, []).append((start, end))
+        self._down.setdefault(agent, []).append((start, end))
 
 
 def _lost_to_a_crash(send: Record, home: Mapping[PeerId, str]) -> Record:

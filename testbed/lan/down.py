@@ -6,19 +6,17 @@ from testbed.lan.runtimes import runtimes_of
 from testbed.lan.standing import forget_standing
 
 
-def clear(ledger: Ledger) -> int:
-    """Remove what was made, be it by a command that was killed; returns how many things were
-    noted. May be repeated."""
-    noted = len(ledger.entries())
+def clear(ledger: Ledger) -> None:
+    """Remove what was made, be it by a command that was killed, so that another LAN can be made in
+    its place. May be repeated."""
     forget_standing(ledger.folder)
     for runtime in runtimes_of(ledger.folder.name, ledger):
         runtime.remove_all()
     Network.remove(ledger)
-    return noted
+    ledger.empty()
 
 
-def take_down(ledger: Ledger) -> int:
+def take_down(ledger: Ledger) -> None:
     """The same, and the LAN's folder with it."""
-    noted = clear(ledger)
+    clear(ledger)
     ledger.remove()
-    return noted

@@ -5,7 +5,6 @@ here, by whichever command did it or counted it.
 """
 
 import os
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import msgspec
 
 from agents.core.journal import Cause, Header, Record
 from agents.core.messages import PeerId
-from testbed.lan.standing import Standing
+from testbed.lan.standing import Standing, monotonic_ns
 
 FOLDER = "happenings"
 
@@ -24,29 +23,24 @@ def journal_path(folder: Path, point: int, repetition: int) -> Path:
 
 
 class Happenings:
-    """Appends; commands that run side by side may write to the same journal."""
+    """Appends to what commands before this one wrote."""
 
     def __init__(self, folder: Path, standing: Standing) -> None:
         self._epoch_ns = standing.epoch_ns
         self._path = journal_path(folder, standing.point, standing.repetition)
-        self._path.parent.mkdir(mode=0o700, exist_ok=True)
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        self._file = os.open(self._path, flags, 0o600)
-        if not os.fstat(self._file).st_size:
-            self._write(
-                Header(
-                    level="full",
-                    engine="lan",
-                    run=standing.run,
-                    seed=standing.file_seed,
-                    point=standing.point,
-                    repetition=standing.repetition,
-                )
-            )
+        self._header = Header(
+            level="full",
+            engine="lan",
+            run=standing.run,
+            seed=standing.file_seed,
+            point=standing.point,
+            repetition=standing.repetition,
+        )
+        self._file: int | None = None
 
     @property
     def now(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_MONOTONIC) - self._epoch_ns
+        return monotonic_ns() - self._epoch_ns
 
     def crashed(self, agent: PeerId, host: int) -> None:
         self._record(kind="crash", agent=agent, host=host)
@@ -69,17 +63,30 @@ class Happenings:
     def noted_drops(self) -> Counter[tuple[Cause, PeerId, PeerId]]:
         """By cause, sender and receiver: what is in this journal already."""
         found: Counter[tuple[Cause, PeerId, PeerId]] = Counter()
-        for line in self._path.read_bytes().splitlines()[1:]:
+        for line in self._path.read_bytes().splitlines()[1:] if self._path.exists() else ():
             record = msgspec.json.decode(line, type=Record)
             if record.kind == "drop":
                 found[record.cause, record.peer, record.agent] += record.copies
         return found
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
     def _record(self, **fields: Any) -> None:
-        self._write(Record(**{"time": self.now, **fields}))
+        if self._file is None:
+            self._file = self._open()
+        os.write(self._file, _line(Record(**{"time": self.now, **fields})))
 
-    def _write(self, line: Header | Record) -> None:
-        os.write(self._file, msgspec.json.encode(line) + b"\n")
+    def _open(self) -> int:
+        """Only by those who have something to write: they hold the LAN, and are alone."""
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        if not os.fstat(file).st_size:
+            os.write(file, _line(self._header))
+        return file
+
+
+def _line(what: Header | Record) -> bytes:
+    return msgspec.json.encode(what) + b"\n"

@@ -26,6 +26,8 @@ from testbed.lan.state import make_safe_folder, refuse_unsafe
 
 Entry = dict[str, Any]
 
+HOLDER = "holder.json"
+
 
 class LanBusy(LocalError):
     """Another command is at work on the LAN."""
@@ -71,7 +73,10 @@ class Ledger:
         with self._lock:
             if self._file is None:
                 self._file = self._open_for_notes()
-            _write_whole(self._file, text.encode())
+            try:
+                _write_whole(self._file, text.encode())
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def entries(self, kind: str | None = None) -> list[Entry]:
         """What was noted, in order; `kind` is one of an entry's keys."""
@@ -87,22 +92,28 @@ class Ledger:
             os.close(self._file)
             self._file = None
 
-    def remove(self) -> None:
-        """Delete the LAN's whole folder, the ledger last: until then a killed call can be repeated."""
+    def empty(self) -> None:
+        """Delete all that is in the LAN's folder but who holds it, the ledger last: until then a
+        killed call can be repeated."""
         self.close()
         for entry in list(os.scandir(self.folder)):
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path)
-            elif entry.name != self.path.name:
+            elif entry.name not in (self.path.name, HOLDER):
                 os.unlink(entry.path)
         self.path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Delete the LAN's whole folder."""
+        self.empty()
+        (self.folder / HOLDER).unlink(missing_ok=True)
         self.folder.rmdir()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Work on the LAN alone, or be told who does. The folder is there again if it was deleted."""
         lock = self._take_lock()
-        holder = self.folder / "holder.json"
+        holder = self.folder / HOLDER
         try:
             holder.write_text(json.dumps({"pid": os.getpid(), "command": _own_command()}))
             yield
@@ -135,7 +146,7 @@ class Ledger:
 
     def _describe_holder(self) -> str:
         try:
-            holder = json.loads((self.folder / "holder.json").read_text())
+            holder = json.loads((self.folder / HOLDER).read_text())
             os.kill(holder["pid"], 0)
         except (OSError, ValueError):
             return ""

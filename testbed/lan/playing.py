@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from agents.core.draw import choice, stream
-from agents.core.errors import LocalError
 from agents.core.messages import NS_PER_S, PeerId
 from testbed import faults
 from testbed.bootstrap import Bootstrap
 from testbed.lan.cluster import Cluster
-from testbed.lan.joining import LanRoster, join, roster_of, until
+from testbed.lan.joining import roster_of, until
 from testbed.model.experiment import Publication
 
 Action = Callable[[], Awaitable[None]]
@@ -76,19 +75,13 @@ class Player:
             candidates = self.bootstrap.members[line.topic]
         else:
             candidates = [line.publisher]
-        alive = await asyncio.gather(*(self._is_up(agent) for agent in candidates))
+        alive = await asyncio.gather(*(self.cluster.is_up(agent) for agent in candidates))
         up = [agent for agent, is_up in zip(candidates, alive, strict=True) if is_up]
         if not up:
             self.played.unpublished += 1
             return
         publisher = choice(up, self._workload_random)
         await self.cluster.publish(publisher, line.topic, bytes(line.bytes), line.psel)
-
-    async def _is_up(self, agent: PeerId) -> bool:
-        try:
-            return bool((await self.cluster.ask_agent(agent, "status"))["started"])
-        except LocalError:
-            return False
 
     async def _do(self, step: faults.Step) -> None:
         cluster = self.cluster
@@ -121,18 +114,15 @@ class Player:
 
     async def _restart(self, agents: Iterable[PeerId]) -> None:
         born = [agent for agent in agents if agent not in self.schedule.stillborn]
+        # Nobody waits until they have joined: what is due meanwhile has to happen in time.
         await restart(self.cluster, self.bootstrap, born)
 
 
-async def restart(
-    cluster: Cluster,
-    bootstrap: Bootstrap,
-    agents: Iterable[PeerId],
-    roster: LanRoster | None = None,
-) -> list[PeerId]:
+async def restart(cluster: Cluster, bootstrap: Bootstrap, agents: Iterable[PeerId]) -> list[PeerId]:
     """New lives for those of them who are down; returns these."""
     back = [agent for agent in agents if await cluster.respawn(agent)]
     if back:
-        roster = roster or await roster_of(cluster)
-        await asyncio.gather(*(join(cluster, bootstrap, roster, agent) for agent in back))
+        roster = await roster_of(cluster)
+        for agent in back:
+            await cluster.start(agent, bootstrap.setting(agent, roster))
     return back

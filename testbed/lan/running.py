@@ -7,10 +7,7 @@ point has a journal of its own, whose time goes on where its first event is due.
 
 import asyncio
 import json
-import signal
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -24,18 +21,32 @@ from testbed import faults
 from testbed.bootstrap import Bootstrap
 from testbed.lan import collecting
 from testbed.lan.cluster import Cluster
-from testbed.lan.down import clear, take_down
+from testbed.lan.down import take_down
 from testbed.lan.fidelity import Fact, Fidelity
+from testbed.lan.interrupting import sigterm_interrupts, uninterrupted
+from testbed.lan.joining import until
 from testbed.lan.ledger import Ledger
 from testbed.lan.measure import measure
 from testbed.lan.playing import Player
 from testbed.lan.runtimes import RuntimeName
-from testbed.lan.standing import Standing, read_standing, write_standing
-from testbed.lan.up import Lan, Order, Watcher, holding, join_now, raise_lan, repopulate
+from testbed.lan.standing import Standing, monotonic_ns, read_standing, write_standing
+from testbed.lan.up import (
+    Lan,
+    Order,
+    Watcher,
+    holding,
+    join_now,
+    raise_lan,
+    refuse_if_kept,
+    repopulate,
+)
 from testbed.model.files import ExperimentFile, Point, parse
 from testbed.model.topology import Topology
 from testbed.runs import RunFolder, fingerprint
 
+LINGERING_NS = 10_000_000_000
+"""Over TCP, what is sent to a machine that came back may go into a connection to its last life, for
+as long as the agents' transport leaves it unacknowledged."""
 SETTLE_NS = 500_000_000
 """Between two points of one bring-up, so that the last copies of one are not met by the next. Ours."""
 
@@ -51,21 +62,23 @@ class Ran:
 
 def run(file: ExperimentFile, name: str, runtime: RuntimeName, out: Path, watcher: Watcher) -> Ran:
     """Interrupted at any point, it keeps what was collected and leaves no LAN behind."""
-    folder = RunFolder(out, file, "full")
-    running = _Running(file, folder, watcher)
-    try:
-        with _sigterm_interrupts(), holding(name) as ledger:
+    with sigterm_interrupts(), holding(name) as ledger:
+        refuse_if_kept(ledger)
+        folder = RunFolder(out, file, "full")
+        running = _Running(file, folder, watcher)
+        try:
             try:
                 running.play(name, runtime, ledger)
             finally:
-                with _uninterrupted():
+                with uninterrupted():
                     watcher.begin("taking the LAN down")
                     take_down(ledger)
-    except BaseException as error:
-        stopped = isinstance(error, KeyboardInterrupt)
-        running.finish("interrupted" if stopped else "failed")
-        raise
-    running.finish("done")
+        except BaseException as error:
+            stopped = isinstance(error, KeyboardInterrupt)
+            with uninterrupted():
+                running.finish("interrupted" if stopped else "failed")
+            raise
+        running.finish("done")
     return Ran(
         folder.path,
         tuple(running.fidelity.facts()),
@@ -86,6 +99,8 @@ class _Running:
         self.unpublished = 0
         self.problems: list[str] = []
         self._lan: Lan | None = None
+        self._end: int | None = None
+        """Until when the journal goes that is to be collected; not known if it was interrupted."""
 
     def play(self, name: str, runtime: RuntimeName, ledger: Ledger) -> None:
         total = len(self.file.points) * self.file.repetitions
@@ -127,7 +142,6 @@ class _Running:
         if self._lan is not None and read_standing(ledger.folder).topology_model() == topology:
             repopulate(self._lan, order)
         else:
-            clear(ledger)
             self._lan = raise_lan(order, ledger, self.watcher)
             self.watcher.begin("measuring links")
             self.fidelity.note_links(one.as_json() for one in measure(self._lan.network))
@@ -143,10 +157,11 @@ class _Running:
 
     def _play_point(self, point: Point, repetition: int, first: bool) -> None:
         assert self._lan is not None
+        self._end = None
         try:
             asyncio.run(self._play(self._lan, point, first))
         finally:
-            with _uninterrupted():
+            with uninterrupted():
                 self._collect(self._lan, point, repetition)
 
     async def _play(self, lan: Lan, point: Point, first: bool) -> None:
@@ -160,16 +175,18 @@ class _Running:
                 cluster.set_loss(point.experiment.network.loss)
             for pair in point.experiment.network.losses if first else ():
                 cluster.set_loss(pair.loss, (pair.from_, pair.to))
-            shift = _shift(cluster, player, point.experiment.warm_up or 0)
+            shift = _shift(cluster, player, (point.experiment.warm_up or 0) if first else SETTLE_NS)
             played = await player.play(shift, self.watcher.begin(_what(point)))
             self.unpublished += played.unpublished
             self.fidelity.note_lateness(played.latest_ns)
-            await close_journals(cluster, self.fidelity)
+            self._end = await close_journals(cluster, self.fidelity)
 
     def _collect(self, lan: Lan, point: Point, repetition: int) -> None:
+        if self._end is None:
+            self._end = asyncio.run(_count_drops(lan))
         name = f"point-{point.index:04}-repetition-{repetition:04}.jsonl.gz"
         digest, problems = collect_repetition(
-            lan.folder, self.folder.journals / name, point.index, repetition
+            lan.folder, self.folder.journals / name, point.index, repetition, self._end
         )
         self.digests[name] = digest
         self.problems += problems
@@ -182,10 +199,10 @@ async def collect(lan: Lan, out: Path) -> tuple[Path, list[str]]:
     folder = RunFolder(out, file, "full")
     fidelity = Fidelity()
     async with lan.cluster() as cluster:
-        await close_journals(cluster, fidelity)
+        end = await close_journals(cluster, fidelity)
     name = "point-0000-repetition-0000.jsonl.gz"
     digest, problems = collect_repetition(
-        lan.folder, folder.journals / name, standing.point, standing.repetition
+        lan.folder, folder.journals / name, standing.point, standing.repetition, end
     )
     facts = [msgspec.to_builtins(fact) for fact in fidelity.facts()]
     (folder.path / "fidelity.json").write_text(json.dumps(facts, indent=1) + "\n")
@@ -213,17 +230,17 @@ async def _turn_to(lan: Lan, point: Point) -> None:
     async with lan.cluster() as cluster:
         standing = cluster.standing
         first_due = min((line.at for line in point.experiment.workload), default=0)
-        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
-        epoch_ns = now + SETTLE_NS - first_due
+        epoch_ns = monotonic_ns() - max(0, first_due - SETTLE_NS)
         await cluster.all_agents("journal", point=point.index, epoch_ns=epoch_ns)
+        lan.network.forget()
         turned = msgspec.structs.replace(
             standing,
             point=point.index,
             epoch_ns=epoch_ns,
+            counting_since=monotonic_ns() - epoch_ns,
             experiment=point.experiment.model_dump(mode="json", by_alias=True),
         )
     write_standing(lan.folder, turned)
-    lan.network.forget()
 
 
 def _shift(cluster: Cluster, player: Player, warm_up_ns: int) -> int:
@@ -232,24 +249,41 @@ def _shift(cluster: Cluster, player: Player, warm_up_ns: int) -> int:
     return max(0, cluster.happenings.now + warm_up_ns - first)
 
 
-async def close_journals(cluster: Cluster, fidelity: Fidelity) -> None:
-    """What only the end can tell: tables, the network's count of what it dropped, agents' lag."""
+async def close_journals(cluster: Cluster, fidelity: Fidelity) -> int:
+    """What only the end can tell: tables, agents' lag, the network's count of what it dropped;
+    returns until when it counted."""
     await cluster.all_agents("tables")
-    cluster.note_drops()
     statuses = await cluster.statuses()
     fidelity.note_agents([status for status in statuses.values() if status])
+    return await count_drops(cluster)
+
+
+async def _count_drops(lan: Lan) -> int:
+    async with lan.cluster() as cluster:
+        return await count_drops(cluster)
+
+
+async def count_drops(cluster: Cluster) -> int:
+    end = cluster.happenings.now
+    # Whatever was sent by then has arrived or is lost when the network is asked.
+    await until(cluster, end + collecting.GRACE_NS)
+    cluster.note_drops()
+    return end
 
 
 def collect_repetition(
-    folder: Path, path: Path, point: int, repetition: int
+    folder: Path, path: Path, point: int, repetition: int, end: int
 ) -> tuple[str, list[str]]:
-    """One journal out of all files of a repetition; its digest, and what is missing."""
+    """One journal out of all files of a repetition, with the copies that were sent until then; its
+    digest, and what is missing."""
     standing = read_standing(folder)
     bootstrap = Bootstrap(standing.experiment_model(), standing.seed)
     home = {agent: topics[0] for agent, topics in enumerate(_topics_of_agents(bootstrap)) if topics}
     found = collecting.read(collecting.journals_of(folder, point, repetition))
     started = {record.agent for record in found.records if record.kind == "join"}
-    found.records += collecting.close_books(found.records, home)
+    found.records = collecting.cut(found.records, standing.counting_since, end)
+    lingering = LINGERING_NS if standing.experiment_model().transport == "tcp" else 0
+    found.records += collecting.close_books(found.records, home, lingering)
     found.records.sort(key=lambda record: record.time)
     header = Header(
         level="full",
@@ -283,31 +317,3 @@ def _topology(point: Point) -> Topology:
 def _what(point: Point) -> str:
     labels = ", ".join(f"{axis} = {value}" for axis, value in point.labels.items())
     return f"playing {labels}" if labels else "playing workload and faults"
-
-
-@contextmanager
-def _sigterm_interrupts() -> Iterator[None]:
-    """A service manager's stop cleans up as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda *_: _interrupt())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Cleaning up is not to be interrupted by an impatient second Ctrl-C."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in _STOPPING}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-_STOPPING = (signal.SIGINT, signal.SIGTERM)
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt

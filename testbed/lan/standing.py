@@ -1,5 +1,6 @@
 """What stands: the facts of one LAN that the commands after `up` go by, in its `lan.json`."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,10 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     epoch_ns: int
     """When the run's time began, on the kernel's monotonic clock."""
     started: str
+    counting_since: int = 0
+    """From when on the network has counted what it drops, in the run's time."""
+    kept: bool = False
+    """Whether `up` came to its end: until then, and during a `run`, it is its command's alone."""
     configured: list[tuple[str, dict[str, Any]]] = []
     """Parameters that were changed while running, for agents that restart."""
 
@@ -39,6 +44,11 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
 
     def experiment_model(self) -> Experiment:
         return Experiment.model_validate(self.experiment)
+
+
+def monotonic_ns() -> int:
+    """The kernel's clock, which all machines share."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 
 def write_standing(folder: Path, standing: Standing) -> None:

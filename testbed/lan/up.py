@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from agents.core.draw import derive
 from agents.core.errors import LocalError
 from agents.core.messages import PeerId
 from testbed.bootstrap import Bootstrap
 from testbed.lan.cluster import Cluster
-from testbed.lan.down import clear
+from testbed.lan.down import clear, take_down
+from testbed.lan.interrupting import sigterm_interrupts, uninterrupted
 from testbed.lan.joining import LanRoster, join_all, tables_filled
 from testbed.lan.ledger import Ledger
 from testbed.lan.machines import machine_documents, user_files, write_machine
@@ -34,7 +37,7 @@ from testbed.lan.runtimes import (
     open_runtime,
     runtimes_of,
 )
-from testbed.lan.standing import FILE, Standing, read_standing, write_standing
+from testbed.lan.standing import FILE, Standing, monotonic_ns, read_standing, write_standing
 from testbed.lan.state import folder_of, require_root
 from testbed.model.experiment import Experiment
 from testbed.model.topology import Topology
@@ -76,7 +79,7 @@ class Order:
             file_seed=self.seed,
             point=self.point,
             repetition=self.repetition,
-            epoch_ns=time.clock_gettime_ns(time.CLOCK_MONOTONIC),
+            epoch_ns=monotonic_ns(),
             started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         )
 
@@ -126,14 +129,38 @@ def holding(name: str, made: bool = False) -> Iterator[Ledger]:
         yield ledger
 
 
-def raise_lan(order: Order, ledger: Ledger, watcher: Watcher) -> Lan:
-    """Machines and links; agents are there and wait to be started."""
-    folder = ledger.folder
-    if (folder / FILE).exists():
+@contextmanager
+def or_nothing(ledger: Ledger, watcher: Watcher) -> Iterator[None]:
+    """What goes wrong or is interrupted meanwhile leaves no half of a LAN behind."""
+    refuse_if_kept(ledger)
+    try:
+        with sigterm_interrupts():
+            yield
+    except BaseException:
+        with uninterrupted():
+            watcher.begin("taking down what was made")
+            take_down(ledger)
+        raise
+
+
+def refuse_if_kept(ledger: Ledger) -> None:
+    """Somebody may be using a LAN that came to stand; what a killed command left, nobody is."""
+    path = ledger.folder / FILE
+    if path.exists() and read_standing(ledger.folder).kept:
         raise LocalError(
-            f"LAN {order.name} stands already: `testbed status` shows it, `testbed down` ends it, "
-            "and another --name makes another"
+            f"LAN {ledger.folder.name} stands already: `testbed status` shows it, `testbed down` "
+            "ends it, and another --name makes another"
         )
+
+
+def keep(lan: Lan) -> None:
+    """From now on it stays until somebody calls `down`."""
+    write_standing(lan.folder, msgspec.structs.replace(read_standing(lan.folder), kept=True))
+
+
+def raise_lan(order: Order, ledger: Ledger, watcher: Watcher) -> Lan:
+    """Machines and links, in place of what is there; agents are there and wait to be started."""
+    folder = ledger.folder
     clear(ledger)
     plan = make_plan(order.topology, order.name)
     runtime = open_runtime(order.runtime, order.name, ledger)
@@ -213,8 +240,12 @@ async def all_reachable(cluster: Cluster) -> None:
 
 
 async def _reload(lan: Lan) -> None:
+    async def reload(cluster: Cluster, host: int) -> None:
+        await cluster.answers(host)
+        await cluster.ask_host(host, "reload")
+
     async with lan.cluster() as cluster:
-        await asyncio.gather(*(cluster.ask_host(host, "reload") for host in cluster.hosts))
+        await asyncio.gather(*(reload(cluster, host) for host in cluster.hosts))
 
 
 def _prepare(folder: Path, standing: Standing, plan: Plan) -> list[HostSpec]:
