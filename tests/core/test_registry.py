@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from inspect import isabstract
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def refusal(registry: Registry[type[Protocol]], name: str) -> str:
+def refusal(registry: Registry[Any], name: str) -> str:
     with pytest.raises(LocalError) as caught:
         registry.load(name)
     return str(caught.value)
