@@ -110,7 +110,7 @@ class Meetings:
         outcome = trie.meet(
             sender,
             path,
-            message.references,
+            [node.not_dead(level) for level in message.references],
             maxl=node.maxl,
             further=message.depth < node.parameters.recmax,
         )
@@ -162,7 +162,7 @@ class Meetings:
         if path != before:
             trie.extend(path[-1], ())
         for level, peers in answer.references:
-            trie.set_level(level, peers)
+            trie.set_level(level, node.not_dead(peers))
         now = node.port.now
         entries: list[Entry] = []
         if its_path.startswith(before) and not (
@@ -192,7 +192,8 @@ class Meetings:
             node.forget_others_registrations()
         if path == its_path:
             me = node.port.peer
-            new = [p for p in its_replicas if p != me and p not in node.replicas]
+            living = node.not_dead(its_replicas)
+            new = [p for p in living if p != me and p not in node.replicas]
             node.replicas.add(other)
             for peer in new:
                 node.replicas.add(peer)

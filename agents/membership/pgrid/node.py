@@ -56,6 +56,9 @@ MOST_REPLICAS = 32
 """Known to a peer. Ours."""
 MOST_UNSURE = 3
 """Times that a newcomer may come no further, until it settles all the same. Ours."""
+DEAD_FOR = 10
+"""Refreshes for which a peer that was found dead is not referred to again. Ours: by then the others
+have found it too."""
 VAIN_SEARCHES = 3
 """For the other side of a level, in as many periods, until it is given up. Ours."""
 
@@ -84,6 +87,8 @@ class PGridNode(Overlay):
         self.meetings = Meetings(self)
         self.ceding: dict[PeerId, str] = {}
         """What was ours until a meeting, and whose it is as soon as that peer says that it knows."""
+        self._dead_since: dict[PeerId, int] = {}
+        """Whom we found dead: not to be taken back on hearsay."""
         self._vain: dict[int, int] = {}
         """By level: for how many periods nobody was found on its other side."""
         self._unsure = 0
@@ -145,6 +150,7 @@ class PGridNode(Overlay):
     def on_message(self, sender: PeerId, message: OverlayMessage) -> None:
         if sender == self.port.peer:
             raise RemoteError("a message of ours came back as another's")
+        self._dead_since.pop(sender, None)
         match message:
             case Ask():
                 self._on_ask(sender, message)
@@ -220,6 +226,8 @@ class PGridNode(Overlay):
 
     def _refresh(self) -> None:
         self.registrations.expire(self.port.now)
+        since = self.port.now - DEAD_FOR * ns(self.parameters.refresh_s)
+        self._dead_since = {p: at for p, at in self._dead_since.items() if at > since}
         self.lookups.renew_all()
         if self.settled:
             self._meet_somebody()
@@ -321,11 +329,16 @@ class PGridNode(Overlay):
             del self.ceding[peer]
             self.forget_others_registrations()
 
+    def not_dead(self, peers: Sequence[PeerId]) -> list[PeerId]:
+        """Of those whom another refers to: without those whom we found dead lately."""
+        return [peer for peer in peers if peer not in self._dead_since]
+
     def forget_others_registrations(self) -> None:
         self.registrations.keep_only((self.trie.path, *self.ceding.values()))
 
     def bury(self, peer: PeerId) -> None:
         """Know it no more."""
+        self._dead_since[peer] = self.port.now
         self.trie.drop(peer)
         self.replicas.remove(peer)
         self.lookups.forget_holder(peer)
