@@ -20,6 +20,14 @@ workload: [{topic: .a}]
 repetitions: 2
 sweep: {loss: [0, 0.5]}
 """
+LAN = """\
+name: lan
+engine: lan
+topology: smoke
+protocol: gossip-broadcast
+workload: [{topic: .a.d}]
+duration: 5s
+"""
 OWN = """\
 from agents.core.registry import protocols
 
@@ -111,7 +119,7 @@ def test_an_interrupted_sweep_says_so_in_its_manifest(folder: Path) -> None:
 def test_what_is_wrong_is_refused_in_a_sentence(
     folder: Path, options: tuple[str, ...], expected: str
 ) -> None:
-    (folder / "lan.yaml").write_text(SMALL + "engine: lan\n")
+    (folder / "lan.yaml").write_text(LAN)
     done = run(folder, "sweep", *options)
     assert done.returncode == 2
     assert expected.lower() in refusal(done).lower()
