@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from agents.core.errors import LocalError
 from analysis.papers.items import Claim, Item, Verdict
+from testbed.lan.state import require_root
 from testbed.model import ExperimentFile, find_experiment, load_experiment
 from testbed.runs import fingerprint, read_manifest, versions
 from testbed.sim.batch import simulate
@@ -126,19 +127,23 @@ def _simulated(file: ExperimentFile, out: Path, watcher: Watcher) -> Path:
     return simulate(file, out, cores, watcher.begin(f"simulating {file.name}")).path
 
 
+def _on_the_lan(file: ExperimentFile, out: Path, watcher: Watcher) -> Path:
+    # Here, because what is simulated has to run where the LAN's packages are not.
+    from testbed.lan.running import run
+
+    return run(file, "reproduce", "auto", out, watcher).path
+
+
 Engine = Callable[[ExperimentFile, Path, Watcher], Path]
 """Runs an experiment and leaves its folder."""
-ENGINES: Mapping[str, Engine] = {"sim": _simulated}
+ENGINES: Mapping[str, Engine] = {"sim": _simulated, "lan": _on_the_lan}
 
 
 def _engine_of(file: ExperimentFile) -> Engine:
-    name = file.points[0].experiment.engine
-    if name not in ENGINES:
-        raise LocalError(
-            f"{file.name} is for the engine {name}, which cannot be reproduced here: name others, or "
-            "run it on its own and give its folder to `testbed report`"
-        )
-    return ENGINES[name]
+    engine = file.points[0].experiment.engine
+    if engine == "lan":
+        require_root(f"{file.name}, which runs on the LAN,")
+    return ENGINES[engine]
 
 
 def _remember(out: Path, claims: Mapping[str, Sequence[Claim]], repetitions: int | None) -> None:

@@ -154,12 +154,12 @@ def test_a_file_in_the_folders_place_is_refused(tmp_path: Path) -> None:
         reproduce(find(["cam-t1"]), taken, StopsAt(""), repetitions=1)
 
 
-def test_an_engine_that_is_not_there_is_said_before_anything_runs(
+def test_who_is_not_root_is_told_so_of_the_lan_before_anything_runs(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("testbed.reproduce.ENGINES", {"lan": None})
-    with pytest.raises(LocalError, match="camcast-table-2 is for the engine sim, which cannot be"):
-        reproduce(find(["cam-t2"]), out, StopsAt(""), repetitions=1)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(LocalError, match="camcast-lan, which runs on the LAN, needs root"):
+        reproduce(find(["cam-t2", "cam-19"]), out, StopsAt(""), repetitions=1)
     assert not out.exists()
 
 

@@ -2,20 +2,19 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from analysis.papers.items import Claim, Item
 from analysis.papers.registry import find
-from testbed.reproduce import Advance, Last, Reproduced, last_verdicts
+from testbed.cli.progress import bars
+from testbed.reproduce import Last, Reproduced, last_verdicts
 from testbed.reproduce import reproduce as do
 
 NARROWEST, WIDEST = 80, 100
@@ -49,38 +48,12 @@ def reproduce(
     if show_list:
         _print_list(items, last_verdicts(out))
         return
-    with _watcher() as watcher:
+    with bars() as watcher:
         done = do(items, out, watcher, seed=seed, repetitions=repetitions, fresh=fresh)
     _print_claims(items, done.claims)
     _print_end(done)
     if any(claim.verdict == "differs" for claim in done.claims):
         raise typer.Exit(1)
-
-
-@contextmanager
-def _watcher() -> Iterator["_Bars"]:
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    ) as bars:
-        yield _Bars(bars)
-
-
-class _Bars:
-    """A bar for each step."""
-
-    def __init__(self, bars: Progress) -> None:
-        self._bars = bars
-
-    def begin(self, what: str) -> Advance:
-        task = self._bars.add_task(what, total=None)
-        return lambda done, total: self._bars.update(task, completed=done, total=total)
 
 
 def _console() -> Console:

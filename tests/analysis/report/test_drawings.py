@@ -21,7 +21,8 @@ def test_a_papers_figure_has_the_points_with_its_labels_in_the_papers_words(tmp_
 
 
 def test_a_figure_of_labels_that_no_point_has_is_not_drawn(tmp_path: Path) -> None:
-    figure = replace(made.figure(), where=(("algorithm", "gossip"),))
+    series = replace(made.figure().series[0], where=(("algorithm", "gossip"),))
+    figure = replace(made.figure(), series=(series,))
     assert of_paper(made.result(tmp_path), figure) is None
 
 
