@@ -168,10 +168,12 @@ def raise_lan(order: Order, ledger: Ledger, watcher: Watcher) -> Lan:
     specs = _prepare(folder, standing, plan)
     seconds: dict[str, float] = {}
     with timed(seconds, "machines"):
-        pids = runtime.start(specs, _told(watcher))
+        pids = runtime.stand(specs, _told(watcher))
     with timed(seconds, "links"):
         watcher.begin("linking them")
         network = Network.build(plan, pids, ledger)
+    # Only now: 71 supervisors that import Python would hold up the engine and the links.
+    runtime.release()
     write_standing(folder, standing)
     return Lan(folder, ledger, runtime, network, seconds)
 
