@@ -9,7 +9,7 @@ from testbed.model.files import parse
 from testbed.sim.batch import simulate
 
 NODES = 2_000
-PER_EVENT = 53_000
+PER_EVENT = 47_000
 """Records of one event among so many nodes, about."""
 REPETITIONS = 10
 
