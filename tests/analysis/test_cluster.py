@@ -97,8 +97,9 @@ def test_spark_submit_runs_the_same_job_on_the_cluster(
 def test_spark_submit_says_in_a_sentence_what_is_wrong(tmp_path: Path) -> None:
     done = submit("local[1]", str(tmp_path / "none"))
     assert done.returncode == 2
-    assert f"testbed: {tmp_path / 'none'} is no run folder" in done.stderr
-    assert "Traceback" not in done.stderr
+    # spark-submit puts what the program says of errors into its own output.
+    sentence = f"testbed: {tmp_path / 'none'} is no run folder: there is no such folder\n"
+    assert done.stdout == sentence
 
 
 def test_a_master_that_is_not_there_is_said_in_a_sentence(tmp_path: Path, runs: list[Path]) -> None:
