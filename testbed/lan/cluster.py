@@ -114,9 +114,8 @@ class Cluster:
             agent,
             "start",
             contacts={
-                scope: list(setting.contacts[scope])
+                scope: list(setting.contacts.get(scope, ()))
                 for scope in (*setting.contacts, OVERLAY)
-                if setting.contacts
             },
             super_contacts={topic: list(peers) for topic, peers in setting.super_contacts.items()},
             neighbourhood=list(setting.neighbourhood),

@@ -238,7 +238,7 @@ async def all_reachable(cluster: Cluster) -> None:
                 f"see `testbed logs {host}`"
             )
         if waiting:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.2)
 
 
 async def _reload(lan: Lan) -> None:
