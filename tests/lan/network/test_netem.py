@@ -41,7 +41,9 @@ def trips(lan: Lan, count: int, every_s: float = 0.005) -> Iterator[tuple[int, f
         yield from _came(receiving, sent, 1.0)
 
 
-def _came(receiving: socket.socket, sent: list[float], wait_s: float) -> Iterator[tuple[int, float]]:
+def _came(
+    receiving: socket.socket, sent: list[float], wait_s: float
+) -> Iterator[tuple[int, float]]:
     until = time.monotonic() + wait_s
     while select.select([receiving], [], [], max(0.0, until - time.monotonic()))[0]:
         (number,) = NUMBER.unpack(receiving.recv(100))
