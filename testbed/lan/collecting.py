@@ -86,6 +86,20 @@ def cut(records: Sequence[Record], begin: int, end: int) -> list[Record]:
     return list(_without_late(_kept(records, out), uncounted, late))
 
 
+def last_tables(records: Iterable[Record]) -> list[Record]:
+    """Of each table its last size: it was written down whenever journals were collected."""
+    seen: set[tuple[PeerId, str, str]] = set()
+    found = []
+    for record in sorted(records, key=lambda record: record.time, reverse=True):
+        table = record.agent, record.community, record.message
+        if record.kind == "table":
+            if table in seen:
+                continue
+            seen.add(table)
+        found.append(record)
+    return found[::-1]
+
+
 def close_books(
     records: Sequence[Record], home: Mapping[PeerId, str], lingering_ns: int = 0
 ) -> list[Record]:

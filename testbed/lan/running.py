@@ -281,6 +281,7 @@ def collect_repetition(
     home = {agent: topics[0] for agent, topics in enumerate(_topics_of_agents(bootstrap)) if topics}
     found = collecting.read(collecting.journals_of(folder, point, repetition))
     started = {record.agent for record in found.records if record.kind == "join"}
+    found.records = collecting.last_tables(found.records)
     found.records = collecting.cut(found.records, standing.counting_since, end)
     lingering = LINGERING_NS if standing.experiment_model().transport == "tcp" else 0
     found.records += collecting.close_books(found.records, home, lingering)

@@ -30,6 +30,7 @@ from testbed.lan.runtimes.system_calls import (
     CLONE_NEWUTS,
     become,
     change_root,
+    raise_loopback,
     set_host_name,
     unshare,
 )
@@ -99,6 +100,7 @@ def _bear(birth: Birth, orders: Orders) -> NoReturn:
     try:
         Group(map(Path, birth.group)).enter()
         unshare(NAMESPACES)
+        raise_loopback()
         heard, said = os.pipe()
         pid = os.fork()
         if pid == 0:

@@ -1,7 +1,10 @@
 """The Linux calls that Python 3.11 has no functions for."""
 
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 from pathlib import Path
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -22,6 +25,8 @@ MS_REC = 0x4000
 MS_PRIVATE = 0x40000
 MNT_DETACH = 0x2
 
+_IFF_UP = 0x1
+_SIOCSIFFLAGS = 0x8914
 _PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
@@ -56,6 +61,17 @@ def change_root(folder: Path) -> None:
 def set_host_name(name: str) -> None:
     text = name.encode()
     _check(_libc.sethostname(text, ctypes.c_size_t(len(text))), "sethostname")
+
+
+def raise_loopback() -> None:
+    """Let this network namespace have its first interface and address.
+
+    Before there is any address, Linux takes every other one for a broadcast address: a socket that is
+    bound to it then, because it will come, would send with whichever address the machine has first.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        request = struct.pack("16sH22x", b"lo", _IFF_UP)
+        fcntl.ioctl(any_socket, _SIOCSIFFLAGS, request)
 
 
 def become(uid: int) -> None:
