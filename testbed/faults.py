@@ -109,6 +109,12 @@ class Schedule:
     steps: tuple[tuple[int, Step], ...]
     """With their times in nanoseconds, in order."""
 
+    @property
+    def ever_down(self) -> frozenset[PeerId]:
+        """Whoever is not up all the time."""
+        crashes = [step for _, step in self.steps if isinstance(step, Crash | CrashHost)]
+        return self.stillborn.union(*(step.agents for step in crashes))
+
 
 def schedule(
     experiment: Experiment, members: Mapping[str, Sequence[PeerId]], rng: Random

@@ -8,7 +8,7 @@ point has a journal of its own, whose time goes on where its first event is due.
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -40,6 +40,9 @@ from testbed.lan.up import (
     refuse_if_kept,
     repopulate,
 )
+from testbed.model.experiment import Experiment
+from testbed.model.experiment import Network as Asked
+from testbed.model.faults import Crash, Fault, Stillborn
 from testbed.model.files import ExperimentFile, Point, parse
 from testbed.model.topology import Topology
 from testbed.runs import RunFolder, fingerprint
@@ -148,6 +151,7 @@ class _Running:
         standing = read_standing(ledger.folder)
         bootstrap = Bootstrap(point.experiment, standing.seed)
         schedule = _schedule(point, standing, bootstrap)
+        asyncio.run(_impair(self._lan, point.experiment.network))
         joined = join_now(self._lan, point.experiment, self.watcher, schedule.stillborn)
         if joined.stragglers:
             self.problems.append(
@@ -170,11 +174,10 @@ class _Running:
         async with lan.cluster() as cluster:
             standing = cluster.standing
             bootstrap = Bootstrap(point.experiment, standing.seed)
-            player = Player(cluster, bootstrap, _schedule(point, standing, bootstrap))
-            if point.experiment.network.loss and first:
-                cluster.set_loss(point.experiment.network.loss)
-            for pair in point.experiment.network.losses if first else ():
-                cluster.set_loss(pair.loss, (pair.from_, pair.to))
+            schedule = _schedule(point, standing, bootstrap)
+            if not first:  # what goes wrong has gone wrong for the points before it
+                schedule = replace(schedule, steps=())
+            player = Player(cluster, bootstrap, schedule)
             shift = _shift(cluster, player, (point.experiment.warm_up or 0) if first else SETTLE_NS)
             played = await player.play(shift, self.watcher.begin(_what(point)))
             self.unpublished += played.unpublished
@@ -190,6 +193,15 @@ class _Running:
         )
         self.digests[name] = digest
         self.problems += problems
+
+
+async def _impair(lan: Lan, asked: Asked) -> None:
+    """As in the simulator: from the beginning, so that tables are built under it."""
+    async with lan.cluster() as cluster:
+        if asked.loss:
+            cluster.set_loss(asked.loss)
+        for pair in asked.losses:
+            cluster.set_loss(pair.loss, (pair.from_, pair.to))
 
 
 async def collect(lan: Lan, out: Path) -> tuple[Path, list[str]]:
@@ -211,18 +223,29 @@ async def collect(lan: Lan, out: Path) -> tuple[Path, list[str]]:
 
 
 def bring_ups(points: Sequence[Point]) -> list[list[Point]]:
-    """Points that can be played one after another with the same agents: nothing goes wrong on
-    purpose in them, and they differ in nothing but their workload."""
+    """Points that can be played one after another with the same agents: they differ in nothing but
+    their workload, and whatever goes wrong on purpose is over before it and lasts."""
 
     def key(point: Point) -> str:
         document = point.experiment.model_dump(mode="json")
-        if point.experiment.faults:
+        if not all(_lasts(fault, point.experiment) for fault in point.experiment.faults):
             return f"alone {point.index}"
         for own in ("workload", "expect", "duration", "title"):
             document.pop(own, None)
         return json.dumps(document, sort_keys=True)
 
     return [list(group) for _, group in groupby(points, key)]
+
+
+def _lasts(fault: Fault, experiment: Experiment) -> bool:
+    first = min(line.at for line in experiment.workload)
+    match fault:
+        case Stillborn():
+            return True
+        case Crash(for_=None):
+            return fault.at < first
+        case _:
+            return False
 
 
 async def _turn_to(lan: Lan, point: Point) -> None:
@@ -295,7 +318,10 @@ def collect_repetition(
         repetition=repetition,
     )
     digest = collecting.write(path, header, found)
-    silent = [agent for agent in home if agent not in started]
+    schedule = faults.schedule(
+        bootstrap.experiment, bootstrap.members, stream(standing.seed, "faults")
+    )
+    silent = [agent for agent in home if agent not in started | schedule.ever_down]
     where = f"point {point}, repetition {repetition}"
     return digest, [f"{where}: {len(silent)} agents never joined"] if silent else []
 
