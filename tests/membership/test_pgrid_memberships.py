@@ -1,0 +1,386 @@
+"""CAMCAST on P-Grid: the semi-structured and the structured version (5.2.2, 5.2.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from agents.core.errors import LocalError, RemoteError
+from agents.core.membership import Membership, Population
+from agents.core.messages import Event, PeerId, ns
+from agents.core.overlay import OnOverlay
+from agents.core.setting import Directory, Setting
+from agents.core.topics import Topics
+from agents.membership.pgrid import PGrid
+from agents.membership.pgrid.messages import (
+    Declined,
+    Directions,
+    Entry,
+    Listing,
+    RefreshDue,
+    Register,
+    Replicate,
+)
+from agents.membership.pgrid.node import PGridNode
+from agents.membership.pgrid.trie import key_of, packed
+from agents.membership.scamp import Subscription, Welcome
+from agents.membership.scamp_pgrid import ScampPGrid
+from agents.protocols.camcast import Camcast
+from testbed.model.experiment import Experiment
+from testbed.sim.scenario import Scenario
+from testbed.sim.world import World
+from tests.support.ports import ListCarrier, ListPort
+
+SCOPE = ".a.b"
+SCOPE_FIRST = key_of(SCOPE)[0]
+Found = list[tuple[str, Sequence[PeerId]]]
+
+
+# One membership, on a node that is alone and so responsible for everything
+
+
+class Lone:
+    def __init__(
+        self, kind: type[Membership], size: int = 3, parameters: Mapping[str, Any] = {}
+    ) -> None:
+        topics = Topics()
+        topics.add_path(SCOPE)
+        self.port = ListPort(0)
+        directory = Directory(topics, {})
+        self.node = PGridNode(self.port, Setting(topics, directory, kind, parameters))
+        self.node.start()
+        self.setting = Setting(topics, directory, kind, parameters, overlay=self.node)
+        self.carrier = ListCarrier()
+        population = Population((), size)
+        self.membership = kind(self.port, self.setting, SCOPE, population, self.carrier)
+
+    def registered(self, topic: str, *peers: PeerId) -> None:
+        """They are, as far as the node knows."""
+        entries = tuple(Entry(topic, peer, 1, True, 30_000) for peer in peers)
+        self.node.on_message(77, Replicate(packed(""), entries))
+
+    def refresh(self) -> None:
+        (timer,) = {t for _, t in self.port.take_timers() if isinstance(t, RefreshDue)}
+        self.node.on_timer(timer)
+
+    def living(self, topic: str = SCOPE) -> list[PeerId]:
+        return self.node.registrations.living(topic, self.port.now)
+
+
+def test_the_structured_table_is_a_sample_of_those_registered_of_the_size_that_is_wanted() -> None:
+    lone = Lone(PGrid, size=3)
+    lone.registered(SCOPE, 5, 6, 7, 8, 9)
+
+    lone.membership.join()
+
+    assert lone.carrier.ready == 1
+    assert len(set(lone.membership.members)) == 3
+    assert set(lone.membership.members) <= {5, 6, 7, 8, 9}
+    assert 0 in lone.living()
+
+
+def test_it_is_drawn_anew_at_every_refresh() -> None:
+    lone = Lone(PGrid, size=3)
+    lone.registered(SCOPE, *range(5, 40))
+    lone.membership.join()
+    tables = {tuple(lone.membership.members)}
+
+    for _ in range(5):
+        lone.refresh()
+        tables.add(tuple(lone.membership.members))
+
+    assert len(tables) > 3
+    assert lone.carrier.ready == 1
+
+
+def test_it_gets_the_size_that_is_wanted_at_once() -> None:
+    lone = Lone(PGrid, size=2)
+    lone.registered(SCOPE, 5, 6, 7, 8, 9)
+    lone.membership.join()
+
+    lone.membership.resize(4)
+
+    assert len(lone.membership.members) == 4
+
+
+def test_it_is_empty_and_no_more_registered_once_left() -> None:
+    lone = Lone(PGrid)
+    lone.registered(SCOPE, 5)
+    lone.membership.join()
+
+    lone.membership.leave()
+
+    assert lone.membership.members == ()
+    assert lone.living() == [5]
+    lone.refresh()
+    assert lone.membership.members == ()
+
+
+@pytest.mark.parametrize("kind", [PGrid, ScampPGrid])
+def test_processes_of_other_topics_are_looked_up(kind: type[Membership]) -> None:
+    lone = Lone(kind)
+    lone.registered(".a", 5, 6, 7)
+    found: Found = []
+
+    lone.membership.look_up([".a", "."], 2, lambda topic, peers: found.append((topic, peers)))
+
+    ((topic, peers),) = found
+    assert topic == ".a"
+    assert len(peers) == 2
+    assert set(peers) <= {5, 6, 7}
+
+
+def test_the_structured_version_looks_them_up_again_at_every_refresh() -> None:
+    lone = Lone(PGrid)
+    lone.registered(".a", 5, 6, 7)
+    found: Found = []
+    lone.membership.look_up([".a"], 2, lambda topic, peers: found.append((topic, peers)))
+    lone.membership.join()
+
+    lone.refresh()
+    lone.refresh()
+    lone.membership.leave()
+    lone.refresh()
+
+    assert len(found) == 3
+
+
+def test_the_structured_version_has_no_messages_of_its_own() -> None:
+    with pytest.raises(RemoteError):
+        Lone(PGrid).membership.on_message(5, Welcome(SCOPE, False))
+
+
+def test_who_is_first_in_its_topic_is_a_member_at_once() -> None:
+    lone = Lone(ScampPGrid)
+
+    lone.membership.join()
+
+    assert lone.carrier.ready == 1
+    assert lone.living() == [0]
+
+
+def test_who_is_not_subscribes_through_those_whom_the_overlay_names() -> None:
+    lone = Lone(ScampPGrid)
+    lone.registered(SCOPE, 5, 6)
+
+    lone.membership.join()
+    (to,) = [to for to, message in lone.port.sent if isinstance(message, Subscription)]
+    assert to in (5, 6)
+    assert not lone.carrier.ready
+    lone.membership.on_message(to, Welcome(SCOPE, False))
+
+    assert lone.carrier.ready == 1
+    assert list(lone.membership.members) == [to]
+
+
+def test_who_was_told_that_it_is_first_subscribes_through_another_later_in_case_it_was_not() -> (
+    None
+):
+    lone = Lone(ScampPGrid)
+    lone.membership.join()
+    lone.registered(SCOPE, 5)
+
+    lone.refresh()
+    assert not [m for _, m in lone.port.sent if isinstance(m, Subscription)]
+    lone.refresh()
+    lone.refresh()
+
+    assert [to for to, m in lone.port.sent if isinstance(m, Subscription)] == [5]
+
+
+def test_subscriptions_that_arrive_before_the_overlay_has_answered_are_held() -> None:
+    lone = Lone(ScampPGrid)
+    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
+    lone.membership.join()
+
+    lone.membership.on_message(5, Subscription(SCOPE, 5, 0, 0.0))
+
+    assert not lone.carrier.ready
+    assert not [m for _, m in lone.port.sent if isinstance(m, Welcome)]
+
+
+def test_it_is_deregistered_when_it_leaves() -> None:
+    lone = Lone(ScampPGrid)
+    lone.membership.join()
+
+    lone.membership.leave()
+
+    assert lone.living() == []
+
+
+def test_the_parameters_of_both_are_those_of_the_semi_structured_version() -> None:
+    lone = Lone(ScampPGrid, parameters={"c": 2, "refresh_s": 3, "registration_lease_s": 7})
+
+    assert lone.membership.parameters.c == 2
+    assert lone.node.parameters.refresh_s == 3
+    with pytest.raises(LocalError, match="registration_lease_s must be longer"):
+        Lone(ScampPGrid, parameters={"refresh_s": 40})
+    with pytest.raises(LocalError, match="isolation_s must be longer"):
+        Lone(ScampPGrid, parameters={"isolation_s": 1})
+
+
+@pytest.mark.parametrize("kind", [PGrid, ScampPGrid])
+def test_a_peer_that_its_host_made_without_the_overlay_is_refused(kind: type[Membership]) -> None:
+    topics = Topics()
+    setting = Setting(topics, Directory(topics, {}), kind)
+
+    with pytest.raises(LocalError, match="make_peer"):
+        kind(ListPort(), setting, ".", Population((), 1), ListCarrier())
+
+
+def test_a_holder_that_declines_is_replaced_by_one_that_a_search_finds() -> None:
+    lone = Lone(PGrid)
+    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
+    lone.membership.join()
+    (_, ask) = lone.port.take_sent()[-1]
+    assert type(ask).__name__ == "Ask"
+    lone.node.on_message(9, Directions(ask.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
+    (_, register) = lone.port.take_sent()[-1]
+    assert isinstance(register, Register)
+    lone.node.on_message(9, Declined(register.serial))
+    (to, again) = lone.port.take_sent()[-1]
+    assert (to, type(again).__name__) == (9, "Ask")
+    lone.node.on_message(9, Directions(again.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
+    (_, register) = lone.port.take_sent()[-1]
+    assert isinstance(register, Register)
+    lone.node.on_message(9, Listing(register.serial, 2, (5, 6)))
+
+    assert lone.carrier.ready == 1
+    assert list(lone.membership.members) == [5, 6]
+
+
+# Whole hierarchies, in the simulator
+
+HIERARCHY = {".": 7, ".d": 28, ".d.g": 79}
+"""The paper's own (6.2.1)."""
+
+
+class Deliveries:
+    """To whom events were delivered, by community."""
+
+    def __init__(self, world: World) -> None:
+        self.by_community: dict[str, set[PeerId]] = {}
+        for peer in range(len(world.protocols)):
+            world.listeners[peer] = _Listener(self, peer)
+
+
+class _Listener:
+    def __init__(self, deliveries: Deliveries, peer: PeerId) -> None:
+        self._deliveries = deliveries
+        self._peer = peer
+
+    def on_deliver(self, event: Event, community: str) -> None:
+        self._deliveries.by_community.setdefault(community, set()).add(self._peer)
+
+    def on_joined(self, community: str) -> None:
+        pass
+
+
+def scenario(
+    membership: str, communities: Mapping[str, int], seed: int, **parameters: Any
+) -> Scenario:
+    structured = "pgrid" in membership
+    experiment = {
+        "name": "hierarchy",
+        "protocol": {"name": "camcast", **parameters},
+        "membership": membership,
+        "communities": dict(communities),
+        "network": {"latency": {"uniform": ["1ms", "3ms"]}},
+        "bootstrap": {
+            "contacts": 2,
+            "spacing": "100ms",
+            "overlay_gateways": 4 if structured else 0,
+            "super_contacts": 0 if structured else 4,
+        },
+        "workload": [{"topic": "." if "." in communities else next(iter(communities)), "at": "1h"}],
+        "duration": "40s",
+    }
+    return Scenario(Experiment.model_validate(experiment), seed)
+
+
+def camcast(world: World, peer: PeerId) -> Camcast:
+    protocol = world.protocols[peer]
+    inner = protocol.protocol if isinstance(protocol, OnOverlay) else protocol
+    assert isinstance(inner, Camcast)
+    return inner
+
+
+@pytest.mark.parametrize("order", [(".", ".d", ".d.g"), (".d.g", ".d", ".")])
+@pytest.mark.parametrize("membership", ["scamp+pgrid", "pgrid"])
+def test_joined_in_sequence_through_four_gateways_events_of_g_reach_a(
+    membership: str, order: tuple[str, ...]
+) -> None:
+    communities = {topic: HIERARCHY[topic] for topic in order}
+    run = scenario(membership, communities, 1, c=0, a=2, z=4)
+    world, deliveries = run.world, Deliveries(run.world)
+
+    run.run()
+    world.publish(run.members[".d.g"][0], ".d.g", psel=1.0)
+    world.run(world.now + ns(5))
+
+    assert deliveries.by_community["."] == set(run.members["."])
+    assert len(deliveries.by_community[".d"]) >= 26
+    assert len(deliveries.by_community[".d.g"]) >= 70
+    assert not any(set(run.experiment.overlay_gateways) & set(p) for p in run.members.values())
+    assert "refused" not in world.dropped
+    for topic in (".d", ".d.g"):
+        parent = topic.rpartition(".")[0] or "."
+        for peer in run.members[topic]:
+            known = camcast(world, peer).communities[topic].tables[parent].views[parent]
+            assert len(known) == 4
+            assert set(known) <= set(run.members[parent])
+
+
+def test_structured_tables_have_exactly_floor_of_ln_n_plus_c_entries() -> None:
+    run = scenario("pgrid", HIERARCHY, 2, c=1, a=2, z=4)
+
+    run.run()
+
+    for topic, size in HIERARCHY.items():
+        wanted = math.floor(math.log(size) + 1)
+        for peer in run.members[topic]:
+            table = camcast(run.world, peer).communities[topic].membership.members
+            assert len(set(table)) == len(table) == wanted
+            assert set(table) <= set(run.members[topic]) - {peer}
+
+
+@pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_when_all_in_the_super_topic_tables_crash_the_next_event_reaches_the_root_again(
+    membership: str, seed: int
+) -> None:
+    run = scenario(
+        membership, {".": 16, ".d": 2, ".d.g": 8}, seed, z=3, a=3, psel=1, maintain_every_s=2
+    )
+    world, deliveries = run.world, Deliveries(run.world)
+    run.run()
+    known = {p for d in run.members[".d"] for p in camcast(world, d).views()[".d", "super ."]}
+    assert 3 <= len(known) <= 6
+
+    for peer in known:
+        world.crash(peer)
+    world.run(world.now + ns(60))
+    world.publish(run.members[".d.g"][0], ".d.g", psel=1.0)
+    world.run(world.now + ns(5))
+
+    living = set(run.members["."]) - known
+    for process in run.members[".d"]:
+        table = camcast(world, process).views()[".d", "super ."]
+        assert table
+        assert set(table) <= living
+    assert len(deliveries.by_community["."] & living) >= 0.9 * len(living)
+    assert deliveries.by_community[".d"] == set(run.members[".d"])
+
+
+def test_with_nobody_in_the_direct_super_topic_processes_further_up_are_found() -> None:
+    run = scenario("pgrid", {".": 5, ".d.g": 10}, 3, z=3, a=3)
+    world, deliveries = run.world, Deliveries(run.world)
+    run.run()
+
+    world.publish(run.members[".d.g"][0], ".d.g", psel=1.0)
+    world.run(world.now + ns(5))
+
+    assert deliveries.by_community["."] == set(run.members["."])
