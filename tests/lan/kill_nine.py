@@ -26,12 +26,13 @@ from pathlib import Path
 import docker
 
 from testbed.lan.image import ensure_base, ensure_image
+from testbed.lan.interrupting import sigterm_interrupts
 from testbed.lan.runtimes import no_progress
 from testbed.lan.runtimes.docker import engine_address, engine_answers
 from tests.support import command_line
 from tests.support.engine import docker_engine
 from tests.support.own_world import REPOSITORY, is_alone, reap_orphans, run_alone
-from tests.support.traces import Traces, traces
+from tests.support.traces import Traces, left_and_lost, traces
 from tests.support.waiting import wait_until
 
 ENGINE_DATA = REPOSITORY / ".venv" / "engine-alone"
@@ -97,7 +98,7 @@ def main() -> None:
     asked = _arguments()
     if not is_alone():
         sys.exit(_enter_own_world(asked))
-    with _scene(asked.runtime) as scene:
+    with sigterm_interrupts(), _scene(asked.runtime) as scene:
         failures = _trials(scene, asked.count, random.Random(asked.seed))
     print(f"{asked.count} trials, {failures} left something or lost something", flush=True)
     sys.exit(1 if failures else 0)
@@ -140,7 +141,7 @@ def _trials(scene: Scene, count: int, rng: random.Random) -> int:
             if sentence:
                 print(f"      {sentence}", flush=True)
         failures += bool(wrong or left or lost)
-        before |= set(left)  # to be told of once
+        before = (before | set(left)) - set(lost)  # to be told of once
     return failures
 
 
@@ -162,9 +163,9 @@ def _duration(scene: Scene, command: str) -> float:
 def _difference(scene: Scene, before: Traces) -> tuple[list[str], list[str]]:
     give_up_at = time.monotonic() + GONE_WITHIN_S
     while True:
-        now = scene.traces()
-        if now == before or time.monotonic() > give_up_at:
-            return sorted(now - before), sorted(before - now)
+        left, lost = left_and_lost(before, scene.traces())
+        if not left + lost or time.monotonic() > give_up_at:
+            return left, lost
         time.sleep(0.05)
 
 
@@ -178,11 +179,11 @@ def _scene(runtime: str) -> Iterator[Scene]:
         (place / "tiny-experiment.yaml").write_text(EXPERIMENT)
         os.environ["TESTBED_STATE"] = str(place / "state")
         _users_own_things()
-        if runtime == "docker":
-            with _engine(place, name) as address:
-                yield Scene(place, name, runtime, address)
-        else:
-            yield Scene(place, name, runtime, None)
+        with ExitStack() as stack:
+            engine = stack.enter_context(_engine(place, name)) if runtime == "docker" else None
+            scene = Scene(place, name, runtime, engine)
+            stack.callback(scene.down)  # for when it is interrupted
+            yield scene
 
 
 def _users_own_things() -> None:

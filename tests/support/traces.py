@@ -15,6 +15,15 @@ import docker
 Traces = set[str]
 """One sentence a thing."""
 
+MOUNT = "mount"
+
+
+def left_and_lost(before: Traces, after: Traces) -> tuple[list[str], list[str]]:
+    """What is there and was not, and what was there and is not. A mount goes from this world, too,
+    when somebody elsewhere deletes the folder where it is."""
+    lost = sorted(one for one in before - after if not one.startswith(MOUNT))
+    return sorted(after - before), lost
+
 
 def traces(state: Path, cgroups_marked: str, engine: str | None) -> Traces:
     """`cgroups_marked` is in the names of all control groups that are looked at, for they are the
@@ -53,7 +62,7 @@ def _mounts() -> Iterator[str]:
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         _, _, _, root, folder, *_ = line.split()
         kind = line.partition(" - ")[2].split()[0]
-        yield f"mount of {kind} {root} on {folder}"
+        yield f"{MOUNT} of {kind} {root} on {folder}"
 
 
 def _interfaces() -> Iterator[str]:
