@@ -9,6 +9,7 @@ import pytest
 
 from agents.core.draw import stream
 from agents.core.messages import PeerId
+from agents.core.overlay import OVERLAY
 from agents.core.port import Port
 from agents.core.protocol import Protocol
 from agents.core.registry import protocols
@@ -101,3 +102,17 @@ def test_it_is_a_mapping_of_the_scopes_that_were_joined(world: World) -> None:
     # "" is where peers that know no communities joined when they started.
     assert list(contacts(world)) == ["", ".s", ".t"]
     assert len(contacts(world)) == 3
+
+
+def test_into_an_overlay_leads_whoever_can_and_is_up_although_it_joined_no_scope(
+    world: World,
+) -> None:
+    def asking(peer: PeerId) -> Contacts:
+        random = stream(1, "bootstrap").random
+        return Contacts(world, peer, 2, random, overlay=lambda: range(7, 10))
+
+    world.crash(8)
+
+    assert sorted(asking(1)[OVERLAY]) == [7, 9]
+    assert asking(7)[OVERLAY] == [9]
+    assert contacts(world)[OVERLAY] == []

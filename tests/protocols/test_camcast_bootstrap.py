@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from agents.core.errors import RemoteError
 from agents.core.interest import Topic
+from agents.core.membership import Found
 from agents.core.messages import ns
 from agents.core.setting import Directory, Setting
 from agents.core.topics import Topics
@@ -480,3 +482,66 @@ def test_a_search_goes_as_far_as_its_time_to_live(ttl: int, found: list[tuple[st
     town.until(10)
 
     assert peers[0].communities[ROME].tables[ITALY].entries == found
+
+
+# Where the membership looks up contacts (5.2.2, 5.2.3)
+
+
+class LookingUp(Static):
+    """Remembers what it was asked for."""
+
+    name = "looking up"
+    looks_up = True
+
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.asked: list[tuple[tuple[str, ...], int]] = []
+        self.found: Found | None = None
+
+    def look_up(self, topics: Sequence[str], count: int, found: Found) -> None:
+        self.asked.append((tuple(topics), count))
+        self.found = found
+
+
+def looking_up(**options: Any) -> tuple[Peer, LookingUp]:
+    peer = newcomer(membership=LookingUp, **options)
+    membership = peer.community(ROME).membership
+    assert isinstance(membership, LookingUp)
+    return peer, membership
+
+
+def test_the_membership_is_asked_instead_of_the_neighbourhood() -> None:
+    peer, membership = looking_up(neighbourhood=(), z=4)
+
+    assert peer.port.sent == []
+    assert peer.port.timers == [(ns(1), overdue(1))]
+    assert membership.asked == [((ITALY,), 4)]
+    assert peer.fire(overdue(1)) == []
+    assert membership.asked[1:] == [((ITALY, SOCCER), 4)]
+
+
+def test_whom_it_finds_is_known_from_then_on_and_ends_the_search() -> None:
+    peer, membership = looking_up()
+    assert membership.found is not None
+
+    membership.found(ITALY, [5, 6])
+    assert peer.known(ROME, ITALY) == {ITALY: [5, 6]}
+    assert peer.fire(overdue(1)) == []
+    membership.found(ITALY, [6, 7, 8])
+    assert peer.known(ROME, ITALY) == {ITALY: [6, 7, 8]}
+    membership.found(TENNIS, [9])  # which lies above none of ours
+
+    assert peer.known(ROME, ITALY) == {ITALY: [6, 7, 8]}
+    assert len(membership.asked) == 1
+
+
+def test_processes_further_up_stand_in_until_nearer_ones_are_found() -> None:
+    peer, membership = looking_up()
+    assert membership.found is not None
+
+    membership.found(".", [5])
+    assert peer.known(ROME, ITALY) == {".": [5]}
+    peer.fire(overdue(1))
+    membership.found(ITALY, [6])
+
+    assert peer.known(ROME, ITALY) == {ITALY: [6]}

@@ -320,3 +320,24 @@ def test_who_is_told_of_everything_knows_the_nearest(
         if not any(near != topic and one.topics.includes(topic, near) for near in heard)
     }
     assert set(one.views) == nearest
+
+
+# Those who take others' places
+
+
+def test_successors_take_the_places_of_those_who_are_not_among_them() -> None:
+    one = table(x=[1, 2, 3])
+
+    one.clear(PARENT, [3, 4, 5])
+    one.merge(PARENT, [3, 4, 5])
+
+    assert list(one.views[PARENT]) == [3, 4, 5]
+
+
+def test_nobody_makes_room_for_the_dead_alone() -> None:
+    one = table(x=[1, 2, 3])
+    one.bury(PARENT, 3)
+
+    one.clear(PARENT, [3])
+
+    assert sorted(one.views[PARENT]) == [1, 2]
