@@ -51,7 +51,8 @@ class Tcp(Transport):
     def send(self, to: PeerId, frame: bytes, message: Message) -> None:
         link = self._links.get(to)
         if link is None:
-            link = self._links[to] = _Link(to, self._addresses[to], self.receiver)
+            own = self._socket.getsockname()[0]
+            link = self._links[to] = _Link(to, self._addresses[to], own, self.receiver)
         link.send(frame, message)
 
     async def drain(self, at_most_s: float) -> None:
@@ -131,13 +132,16 @@ class _Incoming(asyncio.Protocol):
 class _Link(asyncio.Protocol):
     """Our connection to one peer, and what waits for it."""
 
-    def __init__(self, to: PeerId, address: tuple[str, int], receiver: Receiver) -> None:
+    def __init__(
+        self, to: PeerId, address: tuple[str, int], own_address: str, receiver: Receiver
+    ) -> None:
         self.queue: deque[tuple[bytes, Message]] = deque()
         self.empty = asyncio.Event()
         """Set while nothing waits here or in the transport."""
         self.empty.set()
         self._to = to
         self._address = address
+        self._own_address = own_address
         self._receiver = receiver
         self._queued_bytes = 0
         self._transport: asyncio.Transport | None = None
@@ -227,7 +231,10 @@ class _Link(asyncio.Protocol):
             await asyncio.sleep(self._back_off_s)
             self._back_off_s = min(max(FIRST_BACK_OFF_S, 2 * self._back_off_s), LAST_BACK_OFF_S)
             async with asyncio.timeout(CONNECT_WITHIN_S):
-                await loop.create_connection(lambda: self, *self._address)
+                # From our own address: agents of one machine are told apart by theirs.
+                await loop.create_connection(
+                    lambda: self, *self._address, local_addr=(self._own_address, 0)
+                )
         except ConnectionError:
             self._drop_all("crashed")
         except OSError:  # a timeout among them
