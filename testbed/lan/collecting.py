@@ -115,11 +115,16 @@ def close_books(
         if _is_count(record):
             explained[record.peer, record.agent] += record.copies
     lives = _Lives(records, lingering_ns)
+
+    def may_have_died(send: Record) -> bool:
+        return lives.is_down(send.peer, send.time) or lives.is_about_to_die(send.agent, send.time)
+
     found = []
-    for send in sorted(_unreceived(records), key=lambda send: send.time):
+    # First those that only the network can have dropped.
+    for send in sorted(_unreceived(records), key=lambda send: (may_have_died(send), send.time)):
         if explained[send.agent, send.peer]:
             explained[send.agent, send.peer] -= 1
-        elif lives.is_down(send.peer, send.time) or lives.is_about_to_die(send.agent, send.time):
+        elif may_have_died(send):
             found.append(_lost_to_a_crash(send, home))
     return found
 

@@ -3,14 +3,15 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM cleans up as Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+    """SIGTERM does what Ctrl-C does at the moment, which is asyncio's affair while that runs."""
+    before = signal.signal(signal.SIGTERM, lambda _number, frame: _interrupt(frame))
     try:
         yield
     finally:
@@ -28,5 +29,8 @@ def uninterrupted() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _interrupt() -> None:
-    raise KeyboardInterrupt
+def _interrupt(frame: FrameType | None) -> None:
+    handler = signal.getsignal(signal.SIGINT)
+    if not callable(handler):  # a shell's background job ignores Ctrl-C
+        raise KeyboardInterrupt
+    handler(signal.SIGINT, frame)

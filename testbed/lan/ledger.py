@@ -17,7 +17,7 @@ import shutil
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -119,6 +119,8 @@ class Ledger:
             yield
         finally:
             holder.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.folder.rmdir()  # if nothing came of it
             os.close(lock)
 
     def _take_lock(self) -> int:

@@ -6,6 +6,7 @@
 What a folder says is believed and acted on as root, so one that others could have written is refused.
 """
 
+import errno
 import os
 import re
 import stat
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from agents.core.errors import LocalError
 
+ROOM = 8192
+"""Less than that is none. Ours."""
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,28}[a-z0-9])?")
 
 
@@ -46,6 +49,16 @@ def names_of_lans() -> list[str]:
 def cache_folder() -> Path:
     """Made if it is not there."""
     return make_safe_folder(state_root() / ".cache")
+
+
+def blame_disk(error: BaseException) -> None:
+    """If there is no room any more where LANs are kept, that is what went wrong, whatever followed
+    from it: machines cannot start without room for their journals."""
+    if not isinstance(error, OSError | LocalError) or not state_root().exists():
+        return
+    disk = os.statvfs(state_root())
+    if disk.f_bavail * disk.f_frsize < ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(state_root())) from error
 
 
 def make_safe_folder(folder: Path) -> Path:

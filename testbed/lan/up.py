@@ -38,7 +38,7 @@ from testbed.lan.runtimes import (
     runtimes_of,
 )
 from testbed.lan.standing import FILE, Standing, monotonic_ns, read_standing, write_standing
-from testbed.lan.state import folder_of, require_root
+from testbed.lan.state import blame_disk, folder_of, require_root
 from testbed.model.experiment import Experiment
 from testbed.model.topology import Topology
 
@@ -125,8 +125,13 @@ def holding(name: str, made: bool = False) -> Iterator[Ledger]:
     """Be the one command that works on the LAN, which has to be there already if it is `made`."""
     require_root("a LAN")
     ledger = (Ledger.open if made else Ledger.create)(folder_of(name))
-    with ledger.hold():
-        yield ledger
+    try:
+        with ledger.hold():
+            yield ledger
+    except OSError as error:
+        if error.filename is None:
+            blame_disk(error)
+        raise
 
 
 @contextmanager
@@ -136,10 +141,13 @@ def or_nothing(ledger: Ledger, watcher: Watcher) -> Iterator[None]:
     try:
         with sigterm_interrupts():
             yield
-    except BaseException:
+    except BaseException as error:
         with uninterrupted():
             watcher.begin("taking down what was made")
-            take_down(ledger)
+            try:
+                blame_disk(error)
+            finally:
+                take_down(ledger)
         raise
 
 

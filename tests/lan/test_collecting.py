@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from agents.core.journal import Header, Record
-from testbed.lan.collecting import close_books, read, write
+from testbed.lan.collecting import close_books, cut, last_tables, read, write
 
 HEADER = Header(level="full", engine="lan", run="r", seed=1)
 SECOND = 1_000_000_000
@@ -129,3 +129,80 @@ def test_a_drop_that_names_its_copy_is_an_explanation() -> None:
     records = [*joined(0, 1), record(1, "crash", 1), send(2, 0, 1), refused_by_the_queue]
 
     assert close_books(records, {}) == []
+
+
+def test_a_copy_may_have_died_with_its_sender() -> None:
+    lives = [*joined(0, 1), record(5, "crash", 0)]
+
+    assert len(close_books([*lives, send(4.9, 0, 1)], {})) == 1
+    assert close_books([*lives, send(4, 0, 1)], {}) == []
+
+
+def test_what_waited_unread_for_one_that_was_frozen_died_with_it() -> None:
+    lives = [*joined(0, 1), send(1, 0, 1), receive(1.1, 1, 0), record(9, "crash", 1)]
+
+    assert len(close_books([*lives, send(3, 0, 1)], {})) == 1
+
+
+def test_the_networks_count_goes_first_to_what_no_crash_explains() -> None:
+    records = [
+        *joined(0, 1),
+        record(1, "crash", 1),
+        send(2, 0, 1),
+        record(3, "restart", 1),
+        send(5, 0, 1),
+        record(9, "drop", 1, peer=0, cause="loss", copies=1),
+    ]
+
+    (drop,) = close_books(records, {})
+
+    assert (drop.cause, drop.time) == ("crashed", 2 * SECOND)
+
+
+def test_over_tcp_what_is_sent_just_after_a_restart_may_go_to_the_life_before() -> None:
+    records = [*joined(0, 1), record(1, "crash", 1), record(2, "restart", 1), send(3, 0, 1)]
+
+    assert close_books(records, {}) == []
+    assert len(close_books(records, {}, lingering_ns=10 * SECOND)) == 1
+
+
+def test_only_copies_of_the_time_in_which_drops_were_counted_stay() -> None:
+    from_before = receive(1.01, 1, 0)
+    before = [send(0.9, 1, 0), receive(1.02, 0, 1)]
+    within = [send(2, 0, 1), receive(2.1, 1, 0), send(2.9, 1, 0), receive(3.1, 0, 1)]
+    after = [send(3.2, 0, 1), receive(3.3, 1, 0)]
+
+    kept = cut([*joined(0, 1), from_before, *before, *within, *after], SECOND, 3 * SECOND)
+
+    assert kept == [*joined(0, 1), *within]
+
+
+def test_what_was_dropped_while_the_counts_were_read_is_taken_off() -> None:
+    counted = record(4, "drop", 1, peer=0, cause="loss", copies=3)
+    lost, lost_late = send(2, 0, 1), [send(3.1, 0, 1), send(3.2, 0, 1)]
+
+    kept = cut([*joined(0, 1), lost, *lost_late, counted], 0, 3 * SECOND)
+
+    assert [one.copies for one in kept if one.kind == "drop"] == [1]
+
+
+def test_more_drops_than_copies_are_told_as_they_were_counted() -> None:
+    counted = record(4, "drop", 1, peer=0, cause="loss", copies=3)
+
+    kept = cut([*joined(0, 1), send(2, 0, 1), counted], 0, 3 * SECOND)
+
+    assert kept[-1] == counted
+
+
+def test_an_arrival_belongs_to_the_copy_that_was_just_sent_and_not_to_an_older_one() -> None:
+    older, newer, arrival = send(0.5, 0, 1), send(2, 0, 1), receive(2.1, 1, 0)
+
+    assert cut([older, newer, arrival], SECOND, 3 * SECOND) == [newer, arrival]
+
+
+def test_of_tables_that_were_written_down_twice_the_last_stays() -> None:
+    first = record(1, "table", 0, community=".a", message="topic", size=3)
+    other = record(1, "table", 1, community=".a", message="topic", size=3)
+    last = record(2, "table", 0, community=".a", message="topic", size=5)
+
+    assert last_tables([first, other, last]) == [other, last]

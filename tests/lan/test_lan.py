@@ -169,11 +169,13 @@ def test_lans_of_different_names_stand_side_by_side_and_one_name_is_one_lan(
 ) -> None:
     other = LanUser(tmp_path, f"{user.name}b")
     first = user.start("up", "--topology", "small.yaml", "--runtime", "namespace")
-    wait_until(lambda: (state / user.name / "holder.json").exists(), "the first one is at work")
+    wait_until((state / user.name / "holder.json").exists, "the first one is at work")
+    first.send_signal(signal.SIGSTOP)
     second = user.call("up", "--topology", "small.yaml", "--runtime", "namespace")
     said = refusal(second)
     assert second.returncode == 2
     assert f"pid {first.pid}: testbed up" in said
+    first.send_signal(signal.SIGCONT)
     assert first.communicate()[1] == ""
     try:
         other.up()

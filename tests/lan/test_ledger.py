@@ -84,6 +84,16 @@ class TestNotes:
         assert done.returncode == -signal.SIGKILL
         assert [entry["number"] for entry in Ledger.open(folder).entries()] == list(range(100))
 
+    def test_what_is_emptied_is_still_held(self, folder: Path) -> None:
+        ledger = Ledger.create(folder)
+        with ledger.hold():
+            ledger.note("thing")
+            (folder / "hosts").mkdir()
+            ledger.empty()
+            assert [path.name for path in folder.iterdir()] == ["holder.json"]
+            ledger.note("another")
+            assert [entry["kind"] for entry in ledger.entries()] == ["another"]
+
     def test_removing_a_lan_leaves_nothing(self, folder: Path) -> None:
         ledger = Ledger.create(folder)
         with ledger.hold():
@@ -113,10 +123,16 @@ class TestHolding:
     def test_programs_that_the_holder_starts_do_not_hold_it_too(self, folder: Path) -> None:
         ledger = Ledger.create(folder)
         with ledger.hold():
+            ledger.note("thing")
             started = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
         with Ledger.open(folder).hold():
             pass
         started.communicate()
+
+    def test_a_lan_of_which_nothing_was_made_leaves_no_folder(self, folder: Path) -> None:
+        with Ledger.create(folder).hold():
+            pass
+        assert not folder.exists()
 
     def test_a_lan_that_was_removed_meanwhile_can_be_held_again(self, folder: Path) -> None:
         waiting = Ledger.create(folder)
