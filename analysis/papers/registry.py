@@ -4,10 +4,15 @@ import re
 from collections.abc import Iterable
 
 from analysis.errors import AnalysisError
-from analysis.papers import camcast, camcast_lan, damulticast
+from analysis.papers import camcast, camcast_beyond, camcast_lan, damulticast
 from analysis.papers.items import Item
 
-ITEMS: tuple[Item, ...] = (*camcast.ITEMS, *camcast_lan.ITEMS, *damulticast.ITEMS)
+ITEMS: tuple[Item, ...] = (
+    *camcast.ITEMS,
+    *camcast_lan.ITEMS,
+    *camcast_beyond.ITEMS,
+    *damulticast.ITEMS,
+)
 
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>\d{1,6})\.\.(?P<last>\d{1,6})")
 
