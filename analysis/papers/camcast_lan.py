@@ -182,17 +182,31 @@ class Runs:
         return everything(found)
 
 
+def _shares(
+    runs: Runs,
+    text: str,
+    printed: str,
+    values: list[Estimate] | None,
+    holds: Callable[[list[float]], bool],
+    rule: str,
+    if_not: str = "",
+) -> Claim:
+    """A sentence about a share with each membership."""
+    if values is None:
+        return runs.claims.not_measured(text, printed)
+    means = [value.mean for value in values]
+    shown = by_name(VERSIONS, [percent(mean) for mean in means])
+    return runs.claims.sentence(text, printed, shown, holds(means), rule, if_not=if_not)
+
+
 def _goes_to_all(runs: Runs, place: Place) -> Claim:
     """ "All three approaches converge to a reception probability of 100 %." """
-    text = f"reception in {place.name} goes to 100 % as psel goes to 1"
-    values = runs.each(1, place, "reception")
-    if values is None:
-        return runs.claims.not_measured(text, "100 %")
-    return runs.claims.sentence(
-        text,
+    return _shares(
+        runs,
+        f"reception in {place.name} goes to 100 % as psel goes to 1",
         "100 %",
-        by_name(VERSIONS, [percent(value.mean) for value in values]),
-        all(value.mean >= ALL for value in values),
+        runs.each(1, place, "reception"),
+        lambda means: min(means) >= ALL,
         rule="at psel 1, at least 99 % with each membership",
     )
 
@@ -218,15 +232,12 @@ def _more_structure_is_no_worse(runs: Runs, place: Place, metric: str, words: st
 
 def _very_high_from(runs: Runs, place: Place) -> Claim:
     """ "The reliability of all approaches is very high, even with low probability (0.1)." """
-    text = f"reliability in {place.name} is very high from psel 0.1 on"
-    values = runs.each(HIGH_FROM, place, "reliability")
-    if values is None:
-        return runs.claims.not_measured(text, "very high")
-    return runs.claims.sentence(
-        text,
+    return _shares(
+        runs,
+        f"reliability in {place.name} is very high from psel 0.1 on",
         "very high",
-        by_name(VERSIONS, [percent(value.mean) for value in values]),
-        all(value.mean >= HIGH for value in values),
+        runs.each(HIGH_FROM, place, "reliability"),
+        lambda means: min(means) >= HIGH,
         rule="at psel 0.1, all members got at least 90 % of the events, with each membership",
         if_not="with c = 0 a process has ln N others in its table and misses an event with "
         "probability e^-e^0 by 4.5.1's own count; only upward messages to many make up for it",
@@ -235,15 +246,12 @@ def _very_high_from(runs: Runs, place: Place) -> Claim:
 
 def _all_with_seven_percent(runs: Runs, place: Place) -> Claim:
     """ "It is possible to achieve 100 % reliability while only involving 7 % of the processes." """
-    text = f"100 % reliability in {place.name} with 7 % of the processes passing events up"
-    values = runs.each(SEVEN_PERCENT, place, "reliability")
-    if values is None:
-        return runs.claims.not_measured(text, "100 %")
-    return runs.claims.sentence(
-        text,
+    return _shares(
+        runs,
+        f"100 % reliability in {place.name} with 7 % of the processes passing events up",
         "100 %",
-        by_name(VERSIONS, [percent(value.mean) for value in values]),
-        any(value.mean >= ALL for value in values),
+        runs.each(SEVEN_PERCENT, place, "reliability"),
+        lambda means: max(means) >= ALL,
         rule='at psel 0.07, at least 99 % with one of the memberships: it is "possible"',
         if_not="that every member got an event is another matter than that nearly all did: see "
         "the reception",

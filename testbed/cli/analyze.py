@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
+from testbed.cli.progress import bars
+
 if TYPE_CHECKING:  # the other commands have to run where Spark is not installed
     from analysis.intervals import Estimate
-    from analysis.job import Progress as Advance
     from analysis.job import Result
 
 COLUMNS = {
@@ -50,8 +49,8 @@ def analyze(
     """Compute the papers' metrics from run folders, and judge what their experiments expect."""
     from analysis.job import analyse
 
-    with _progress() as progress:
-        result = analyse(runs, master, progress)
+    with bars() as watcher:
+        result = analyse(runs, master, watcher.begin("analysing"))
     if not show(result, as_json, junit):
         raise typer.Exit(1)
 
@@ -75,21 +74,6 @@ def show(result: Result, as_json: bool, junit: Path | None) -> bool:
     for expectation in failing:
         print(f"testbed: {expectation.sentence}", file=sys.stderr)
     return not failing
-
-
-@contextmanager
-def _progress() -> Iterator[Advance]:
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("analysing"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    ) as bar:
-        task = bar.add_task("")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _print_result(result: Result) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from agents.core.errors import LocalError
+from testbed.cli.progress import bars
 
 
 def report(
@@ -23,14 +22,7 @@ def report(
 
     if out.exists() and not out.is_dir():
         raise LocalError(f"{out} is not a folder: the report cannot be written there")
-    console = Console(stderr=True)
-    columns = (TextColumn("analysing"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, console=console, disable=not console.is_terminal, transient=True
-    ) as bar:
-        task = bar.add_task("")
-        result = analyse(
-            runs, master, lambda done, total: bar.update(task, completed=done, total=total)
-        )
+    with bars() as watcher:
+        result = analyse(runs, master, watcher.begin("analysing"))
     names = list(dict.fromkeys(run.name for run in result.runs))
     print(f"report: {write(result, out, ITEMS, ', '.join(names))}")

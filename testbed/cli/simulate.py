@@ -5,8 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, TextIO
@@ -14,11 +13,11 @@ from typing import Annotated, TextIO
 import typer
 from rich.console import Console
 from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from agents.core.errors import LocalError
+from testbed.cli.progress import bars
 from testbed.model import ExperimentFile, find_experiment, load_experiment
 from testbed.runs import read_manifest
 from testbed.sim.batch import Finished
@@ -60,44 +59,20 @@ def simulate(
     if file.points[0].experiment.engine != "sim":
         raise LocalError(f"{path} is for the LAN (engine: lan); the simulator runs engine: sim")
     count = workers or len(os.sched_getaffinity(0))
-    with _progress() as progress:
-        finished = run_batch(file, out, count, progress)
+    with bars() as watcher:
+        finished = run_batch(file, out, count, watcher.begin("simulating"))
     rows = summarise(count for outcome in finished.outcomes for count in outcome.counts)
     if as_json:
         print(json.dumps({"run": str(finished.path), "rows": [asdict(row) for row in rows]}))
     else:
-        _print_rows(file, rows)
-        _print_end(finished)
+        print_rows(file, rows)
+        print_end(finished)
     if check:
         # With --json the standard output is the summary's alone.
         _check(finished, path, overrides, sys.stderr if as_json else sys.stdout)
 
 
-@contextmanager
-def _progress() -> Iterator["_Advance"]:
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("simulating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    ) as bar:
-        yield _Advance(bar)
-
-
-class _Advance:
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task = bar.add_task("")
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-
-
-def _print_rows(file: ExperimentFile, rows: list[Row]) -> None:
+def print_rows(file: ExperimentFile, rows: list[Row]) -> None:
     axes = list(file.axes)
     table = Table(box=None, pad_edge=False)
     for column in (*axes, "community"):
@@ -126,7 +101,7 @@ def _print_rows(file: ExperimentFile, rows: list[Row]) -> None:
         print(f"… and {len(rows) - MOST_ROWS} more rows; --json prints them all")
 
 
-def _print_end(finished: Finished) -> None:
+def print_end(finished: Finished) -> None:
     unpublished = sum(outcome.unpublished for outcome in finished.outcomes)
     if unpublished:
         print(f"{unpublished} events were not published: nobody who could was up at their time")

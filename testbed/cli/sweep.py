@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from agents.core.errors import LocalError
-from testbed.cli.simulate import EXPERIMENTS, _print_end, _print_rows, _progress
+from testbed.cli.progress import bars
+from testbed.cli.simulate import EXPERIMENTS, print_end, print_rows
 from testbed.model import find_experiment, load_experiment
 from testbed.summary import summarise
 
@@ -41,11 +42,11 @@ def sweep(
     file = load_experiment(path, overrides)
     if file.points[0].experiment.engine != "sim":
         raise LocalError(f"{path} is for the LAN (engine: lan); the simulator runs engine: sim")
-    with _progress() as progress:
-        finished = run_sweep(file, out, master, progress)
+    with bars() as watcher:
+        finished = run_sweep(file, out, master, watcher.begin("simulating"))
     rows = summarise(count for outcome in finished.outcomes for count in outcome.counts)
     if as_json:
         print(json.dumps({"run": str(finished.path), "rows": [asdict(row) for row in rows]}))
     else:
-        _print_rows(file, rows)
-        _print_end(finished)
+        print_rows(file, rows)
+        print_end(finished)
