@@ -239,8 +239,8 @@ def _very_high_from(runs: Runs, place: Place) -> Claim:
         runs.each(HIGH_FROM, place, "reliability"),
         lambda means: min(means) >= HIGH,
         rule="at psel 0.1, all members got at least 90 % of the events, with each membership",
-        if_not="with c = 0 a process has ln N others in its table and misses an event with "
-        "probability e^-e^0 by 4.5.1's own count; only upward messages to many make up for it",
+        if_not="by 4.5.1's own count all of a community get an event with probability e^(-e^-c), "
+        "which is 0.37 with c = 0; what comes from below makes up for some of it",
     )
 
 
