@@ -251,6 +251,17 @@ def test_without_root_it_is_said_in_a_sentence(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
 
 
+def test_ctrl_c_at_a_terminal_ends_up_in_a_word(user: LanUser, state: Path) -> None:
+    """All processes in the foreground get it."""
+    process = user.start("up", "--topology", "small.yaml", "--runtime", "namespace", session=True)
+    wait_until((state / user.name / "root").exists, "machines are being started")
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate()
+    assert process.returncode == 130
+    assert errors == "testbed: interrupted\n"
+    assert not (state / user.name).exists()
+
+
 def test_an_interrupted_up_leaves_nothing(user: LanUser, state: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         process = user.start("up", "--topology", "small.yaml", "--runtime", "namespace")

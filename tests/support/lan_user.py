@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 from collections import Counter
@@ -36,10 +37,10 @@ class LanUser:
         self.name = name
         (folder / "small.yaml").write_text(SMALL)
 
-    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
-        return command_line.start(
-            self.folder, *arguments, "--name", self.name, before=_heed_interrupts
-        )
+    def start(self, *arguments: str | Path, session: bool = False) -> subprocess.Popen[str]:
+        """With a session, what it starts can be reached all at once, as from a terminal."""
+        before = _heed_interrupts_together if session else _heed_interrupts
+        return command_line.start(self.folder, *arguments, "--name", self.name, before=before)
 
     def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         behind = arguments.index("--") if "--" in arguments else len(arguments)
@@ -95,6 +96,11 @@ class LanUser:
 def _heed_interrupts() -> None:
     """Shells let what they run in the background ignore them."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _heed_interrupts_together() -> None:
+    _heed_interrupts()
+    os.setsid()
 
 
 class Journal:

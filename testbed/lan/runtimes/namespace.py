@@ -157,6 +157,7 @@ def _run_nursery(orders: Orders, progress: Progress) -> dict[int, int]:
         text=True,
         env=os.environ | {"PYTHONPATH": here},
         cwd="/",
+        start_new_session=True,  # Ctrl-C is for the one who can clean up
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
