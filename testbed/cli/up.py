@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from agents.core.registry import memberships
 from testbed.cli.lan import DEFAULT, Json, Name
 from testbed.cli.progress import bars
 from testbed.lan.runtimes import RuntimeName
@@ -33,15 +34,14 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start machines on an emulated LAN, and wait until every agent takes part."""
-    from testbed.lan.up import holding, join_now, keep, or_nothing, raise_lan
+    from testbed.lan.up import holding, impair, join_now, keep, or_nothing, raise_lan
 
     require_root("starting a LAN")
     found = load_topology(topology)
     order = order_for(found, name, runtime, seed, protocol, membership, transport, loss)
     with bars() as watcher, holding(name) as ledger, or_nothing(ledger, watcher):
         lan = raise_lan(order, ledger, watcher)
-        if loss:
-            lan.network.set_loss(loss)
+        impair(lan, order.experiment.network)
         joined = join_now(lan, order.experiment, watcher)
         keep(lan)
     if as_json:
@@ -74,13 +74,21 @@ def order_for(
         "membership": membership,
         "transport": transport,
         "network": {"loss": loss},
-        "bootstrap": {} if membership == "static" else {"contacts": 1, "super_contacts": 4},
+        "bootstrap": _bootstrap(membership),
         "workload": [{"topic": lowest}],
         "duration": "1s",
         "seed": seed,
     }
     experiment = parse(document).points[0].experiment
     return Order(name, topology, experiment, runtime, run=f"up-{topology.name}", seed=seed)
+
+
+def _bootstrap(membership: str) -> dict[str, int]:
+    """Super-contacts are for those who can look up none (CAMCAST 5.2)."""
+    found = memberships.load(membership)
+    if found.instant:
+        return {}
+    return {"contacts": 1} if found.looks_up else {"contacts": 1, "super_contacts": 4}
 
 
 def _print(order: Order, lan: Lan, joined: Joined) -> None:

@@ -58,5 +58,6 @@ async def churn_for(
                 done.restarts += len(await restart(cluster, bootstrap, list(agents or ())))
         advance(min(length, cluster.happenings.now - begin), length)
     await until(cluster, begin + length)
+    await cluster.restart_hosts(cluster.hosts)
     done.restarts += len(await restart(cluster, bootstrap, list(range(cluster.size))))
     return done

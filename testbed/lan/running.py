@@ -35,13 +35,13 @@ from testbed.lan.up import (
     Order,
     Watcher,
     holding,
+    impair,
     join_now,
     raise_lan,
     refuse_if_kept,
     repopulate,
 )
 from testbed.model.experiment import Experiment
-from testbed.model.experiment import Network as Asked
 from testbed.model.faults import Crash, Fault, Stillborn
 from testbed.model.files import ExperimentFile, Point, parse
 from testbed.model.topology import Topology
@@ -151,7 +151,7 @@ class _Running:
         standing = read_standing(ledger.folder)
         bootstrap = Bootstrap(point.experiment, standing.seed)
         schedule = _schedule(point, standing, bootstrap)
-        asyncio.run(_impair(self._lan, point.experiment.network))
+        impair(self._lan, point.experiment.network)
         joined = join_now(self._lan, point.experiment, self.watcher, schedule.stillborn)
         if joined.stragglers:
             self.problems.append(
@@ -193,15 +193,6 @@ class _Running:
         )
         self.digests[name] = digest
         self.problems += problems
-
-
-async def _impair(lan: Lan, asked: Asked) -> None:
-    """As in the simulator: from the beginning, so that tables are built under it."""
-    async with lan.cluster() as cluster:
-        if asked.loss:
-            cluster.set_loss(asked.loss)
-        for pair in asked.losses:
-            cluster.set_loss(pair.loss, (pair.from_, pair.to))
 
 
 async def collect(lan: Lan, out: Path) -> tuple[Path, list[str]]:

@@ -40,6 +40,7 @@ from testbed.lan.runtimes import (
 from testbed.lan.standing import FILE, Standing, monotonic_ns, read_standing, write_standing
 from testbed.lan.state import blame_disk, folder_of, require_root
 from testbed.model.experiment import Experiment
+from testbed.model.experiment import Network as Asked
 from testbed.model.topology import Topology
 
 Advance = Callable[[int, int], None]
@@ -204,6 +205,19 @@ def repopulate(lan: Lan, order: Order) -> None:
     lan.network.unimpair()
     write_standing(lan.folder, standing)
     asyncio.run(_reload(lan))
+
+
+def impair(lan: Lan, asked: Asked) -> None:
+    """Lose messages as in the simulator: from the beginning, so that tables are built under it."""
+
+    async def act() -> None:
+        async with lan.cluster() as cluster:
+            if asked.loss:
+                cluster.set_loss(asked.loss)
+            for pair in asked.losses:
+                cluster.set_loss(pair.loss, (pair.from_, pair.to))
+
+    asyncio.run(act())
 
 
 def join_now(
