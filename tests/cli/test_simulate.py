@@ -390,7 +390,8 @@ def test_an_experiment_must_be_named(folder: Path) -> None:
 
 
 def test_an_experiment_for_the_lan_is_not_simulated(folder: Path) -> None:
-    (folder / "lan.yaml").write_text(SMALL + "engine: lan\n")
+    smoke = (REPOSITORY / "experiments" / "smoke.yaml").read_text()
+    (folder / "lan.yaml").write_text(smoke)
     done = run(folder, "simulate", "lan.yaml")
     assert done.returncode == 2
     assert refusal(done).startswith("lan.yaml is for the LAN")

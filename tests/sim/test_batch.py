@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +237,15 @@ def test_a_failing_task_fails_the_run_and_what_was_done_before_stays(
     assert list(whole) == list(manifest["journals"])
 
 
+@pytest.fixture
+def pythons_own_handler() -> Iterator[None]:
+    """Of SIGINT; Spark, where a test before started it in this process, has another."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("pythons_own_handler")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interruption_is_in_the_manifest_and_leaves_only_whole_journals(
     tmp_path: Path, trouble: Callable[..., ExperimentFile], workers: int
