@@ -143,6 +143,11 @@ class ControlClient:
             raise ControlError(f"nobody answers at {path}: {error.strerror}") from None
         return cls(path, reader, writer)
 
+    @property
+    def lost(self) -> bool:
+        """Whether whoever listened is gone."""
+        return self._lost
+
     async def ask(self, do: str, **fields: Any) -> dict[str, Any]:
         """The answer; a `ControlError` with the sentence that came instead of it."""
         if self._lost:

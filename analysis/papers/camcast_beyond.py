@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from analysis.intervals import Estimate
 from analysis.papers.camcast_lan import VERSIONS, A, D, Place
-from analysis.papers.claims import Claims, apart, by_name, everything, percent
+from analysis.papers.claims import Claims, by_name, everything, percent
 from analysis.papers.items import Claim, Figure, Item, Measured, Series
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ LOSS, CRASHED, CHURN = "camcast-lan-loss", "camcast-lan-crashed", "camcast-lan-c
 LOSSES = (0, 0.05, 0.15, 0.3)
 REPETITIONS = 3
 COSTS_LITTLE = 0.05
-"""What 15 % loss may take of the reception at psel 1: with some ten upward messages and ln N copies a
-process, one in seven missing is made up for."""
+"""What 15 % loss may take of the reception at psel 1: with two upward messages of every process below
+and ln N copies of every one beside it, one in seven missing is made up for."""
 MOST_LIVING = 0.7
 """What is to be reached of the living with 30 % crashed, as Fig. 15's simulation has it for Π_d."""
 
@@ -129,20 +129,20 @@ def _crashed_figure(place: Place) -> Figure:
 def _churn(result: Result) -> list[Claim]:
     run = Measured(result, CHURN)
     claims = _claims("cam-churn", run)
-    text = "under churn, upkeep of super-topic tables does not harm Π_a"
+    text = "under churn, upkeep of super-topic tables raises the reception in Π_a"
     kept, left = (
         _of_versions(run, A, "reception", upkeep=upkeep) for upkeep in ("kept-up", "left-alone")
     )
     if kept is None or left is None:
-        return [claims.not_measured(text, "no harm (ours)")]
+        return [claims.not_measured(text, "raises (ours)")]
     pairs = list(zip(left, kept, strict=True))
     return [
         claims.sentence(
             text,
-            "no harm (ours)",
+            "raises (ours)",
             by_name(VERSIONS, [f"{percent(a.mean)} → {percent(b.mean)}" for a, b in pairs]),
-            all(b.mean >= a.mean or not apart(a, b) for a, b in pairs),
-            rule="with it the reception is not below that without it by more than the intervals",
+            all(b.mean > a.mean for a, b in pairs),
+            rule="with it the mean is above that without it, with each membership",
         )
     ]
 

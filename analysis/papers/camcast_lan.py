@@ -312,14 +312,16 @@ def _in_proportion(runs: Runs, place: Place) -> list[Claim]:
 def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
     """Ours: what the LAN measures and what the simulator says are one thing."""
     text = f"LAN and simulator agree on {words} in {place.name} (ours)"
-    off, compared, worst = 0, 0, 0.0
+    compared, worst = 0, 0.0
+    off: list[str] = []
     for version in VERSIONS:
         for psel in PSELS:
             lan = runs.at(version, psel, place, metric)
             simulated = runs.simulated.at(place.community, metric, membership=version, psel=psel)
             if lan is not None and simulated is not None:
                 compared += 1
-                off += apart(lan, simulated)
+                if apart(lan, simulated):
+                    off.append(f"{version} at {psel:g}")
                 worst = max(worst, abs(difference(lan, simulated).mean))
     if not compared:
         return runs.claims.not_measured(text, "agree")
@@ -327,10 +329,11 @@ def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
     return runs.claims.sentence(
         text,
         "agree",
-        f"{compared - off} of {compared} points",
-        off <= compared * 0.1,
+        f"{compared - len(off)} of {compared} points",
+        len(off) <= compared * 0.1,
         rule="the 95 % intervals have something in common, at nine points of ten",
-        note=f"largest difference {points(worst) if shares else decimal(worst)}",
+        note=f"largest difference {points(worst) if shares else decimal(worst)}"
+        + (f"; apart: {', '.join(off)}" if off else ""),
         if_not=WHY_ENGINES_DIFFER.get(metric, ""),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from random import Random
+from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,21 +21,22 @@ def churn(
     off: Annotated[str, typer.Option(help="How long they stay down, on average.")],
     for_: Annotated[str, typer.Option("--for", help="How long it goes on.")] = "60s",
     community: Community = None,
-    seed: Seed = 1,
+    seed: Seed = None,
     name: Name = DEFAULT,
 ) -> None:
     """Crash and restart agents at random, up and down for exponential times; then all come back."""
     from testbed.bootstrap import Bootstrap
     from testbed.lan.churning import churn_for
 
+    rng = SystemRandom() if seed is None else Random(seed)
+
     async def act(lan: Lan) -> Churned:
         async with lan.cluster() as cluster:
             bootstrap = Bootstrap(cluster.experiment, cluster.standing.seed)
             advance = watcher.begin("churning")
-            return await churn_for(
-                cluster, bootstrap, on, off, for_, community or (), Random(seed), advance
-            )
+            return await churn_for(cluster, bootstrap, on, off, for_, community or (), rng, advance)
 
     with bars() as watcher, standing_lan(name) as lan:
         done = asyncio.run(act(lan))
-    print(f"{done.crashes} crashes, {done.restarts} restarts; all agents are up again")
+    still = f"; still down: {', '.join(map(str, done.down))}" if done.down else "; all are up again"
+    print(f"{done.crashes} crashes, {done.restarts} restarts{still}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agents.core.errors import LocalError
 from testbed.cli.lan import (
     DEFAULT,
     Agents,
@@ -28,7 +29,7 @@ def crash(
     fraction: Fraction = None,
     community: Community = None,
     host: Hosts = None,
-    seed: Seed = 1,
+    seed: Seed = None,
     name: Name = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -37,20 +38,21 @@ def crash(
 
     async def act(cluster: Cluster) -> list[int]:
         if host:
+            if agents or count is not None or fraction is not None or community:
+                raise LocalError("--host says what is meant: leave out agents and what draws them")
             hit = []
             for machine in [cluster.host_named(one) for one in host]:
                 hit += await cluster.crash_host(machine)
             return hit
-        return await cluster.crash(
-            chosen(
-                cluster,
-                agents=agents or (),
-                count=count,
-                fraction=fraction,
-                communities=community or (),
-                seed=seed,
-            )
+        meant = await chosen(
+            cluster,
+            agents=agents or (),
+            count=count,
+            fraction=fraction,
+            communities=community or (),
+            seed=seed,
         )
+        return await cluster.crash(meant)
 
     hit = on_cluster(name, act)
     if as_json:

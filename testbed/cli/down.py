@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from agents.core.errors import LocalError
 from testbed.cli.lan import DEFAULT, Name
 from testbed.cli.progress import bars
 from testbed.lan.state import folder_of, names_of_lans, require_root
@@ -20,6 +21,8 @@ def down(
     from testbed.lan.up import holding
 
     require_root("taking a LAN down")
+    if every and name != DEFAULT:
+        raise LocalError("--all and --name exclude each other")
     names = names_of_lans() if every else [name] if folder_of(name).exists() else []
     if not names:
         print("there is no LAN" if every else f"there is no LAN called {name}")

@@ -15,14 +15,14 @@ def freeze(
     count: Count = None,
     fraction: Fraction = None,
     community: Community = None,
-    seed: Seed = 1,
+    seed: Seed = None,
     name: Name = DEFAULT,
 ) -> None:
     """Stop agents where they are: what is sent to them waits."""
     from testbed.lan.choosing import chosen
 
     async def act(cluster: Cluster) -> list[int]:
-        hit = chosen(
+        meant = await chosen(
             cluster,
             agents=agents or (),
             count=count,
@@ -30,10 +30,10 @@ def freeze(
             communities=community or (),
             seed=seed,
         )
-        await cluster.freeze(hit)
-        return hit
+        return await cluster.freeze(meant)
 
-    print(f"frozen: {', '.join(map(str, on_cluster(name, act)))}")
+    hit = on_cluster(name, act)
+    print(f"frozen: {', '.join(map(str, hit)) if hit else 'nobody, none of them runs'}")
 
 
 def thaw(agents: Agents = None, name: Name = DEFAULT) -> None:

@@ -28,7 +28,7 @@ Community = Annotated[
     list[str] | None, typer.Option("--community", help="Whom to draw from; else everybody.")
 ]
 Hosts = Annotated[list[str] | None, typer.Option("--host", help="A whole machine, by name.")]
-Seed = Annotated[int, typer.Option(help="For what is drawn.")]
+Seed = Annotated[int | None, typer.Option(help="For what is drawn; else others each time.")]
 DEFAULT = "lan"
 
 
@@ -42,11 +42,18 @@ def standing_lan(name: str) -> Iterator[Lan]:
 
 
 def on_cluster(name: str, act: Callable[[Cluster], Awaitable[T]]) -> T:
-    """Do something with a LAN's agents."""
-
-    async def acted(lan: Lan) -> T:
-        async with lan.cluster() as cluster:
-            return await act(cluster)
-
+    """Do something to a LAN's machines and agents, alone."""
     with standing_lan(name) as lan:
-        return asyncio.run(acted(lan))
+        return asyncio.run(_acted(lan, act))
+
+
+def with_agents(name: str, act: Callable[[Cluster], Awaitable[T]]) -> T:
+    """Talk to a LAN's agents, be it that another command is at work on the LAN."""
+    from testbed.lan.up import look_at
+
+    return asyncio.run(_acted(look_at(name), act))
+
+
+async def _acted(lan: Lan, act: Callable[[Cluster], Awaitable[T]]) -> T:
+    async with lan.cluster() as cluster:
+        return await act(cluster)

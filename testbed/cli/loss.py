@@ -25,12 +25,15 @@ def loss(
     if (from_ is None) != (to is None):
         raise LocalError("--from and --to go together")
 
-    async def act(cluster: Cluster) -> None:
+    async def act(cluster: Cluster) -> int:
         between = None
         if from_ and to:
             between = require_community(cluster, from_), require_community(cluster, to)
         cluster.set_loss(share, between)
+        return len(cluster.network.impairments.between)
 
-    on_cluster(name, act)
+    pairs = on_cluster(name, act)
     where = f"from {from_} to {to}" if from_ else "everywhere"
     print(f"losing {100 * share:g} % of messages {where}")
+    if pairs and not from_:
+        print(f"but for {pairs} from one community to another, which keep their own (see status)")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agents.core.errors import LocalError
-from testbed.cli.lan import DEFAULT, Json, Name, on_cluster
+from agents.core.registry import protocols
+from testbed.cli.lan import DEFAULT, Json, Name, with_agents
 
 if TYPE_CHECKING:  # the simulator's commands have to run where the LAN's packages are not
     from testbed.lan.cluster import Cluster
@@ -31,6 +32,9 @@ def publish(
     from testbed.lan.choosing import require_community
 
     async def act(cluster: Cluster) -> tuple[int, str]:
+        protocol = protocols.load(cluster.experiment.protocol.name)
+        if psel is not None and not protocol.passes_up:
+            raise LocalError(f"{protocol.name} passes nothing up: leave out --psel")
         publisher = agent
         if publisher is None:
             members = cluster.members(require_community(cluster, topic))
@@ -41,7 +45,7 @@ def publish(
             publisher = SystemRandom().choice(up)
         return publisher, await cluster.publish(publisher, topic, text.encode(), psel)
 
-    publisher, event = on_cluster(name, act)
+    publisher, event = with_agents(name, act)
     if as_json:
         print(json.dumps({"event": event, "agent": publisher, "topic": topic}))
     else:

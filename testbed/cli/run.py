@@ -18,7 +18,6 @@ from testbed.lan.state import require_root
 from testbed.model import find_experiment, load_experiment
 
 if TYPE_CHECKING:  # the simulator's commands have to run where the LAN's packages are not
-    from testbed.lan.fidelity import Fact
     from testbed.lan.running import Ran
 
 
@@ -34,6 +33,9 @@ def run(
     protocol: Annotated[
         str | None, typer.Option(help="In place of the file's: a name, or path/to/file.py:Name.")
     ] = None,
+    membership: Annotated[
+        str | None, typer.Option(help="In place of the file's, as `testbed protocols` lists them.")
+    ] = None,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write what was expected as JUnit XML.")
     ] = None,
@@ -44,7 +46,10 @@ def run(
     from testbed.lan.running import run as run_on_lan
 
     path = find_experiment(experiment, EXPERIMENTS)
-    file = load_experiment(path, {"seed": seed, "repetitions": repetitions, "protocol": protocol})
+    file = load_experiment(
+        path,
+        {"seed": seed, "repetitions": repetitions, "protocol": protocol, "membership": membership},
+    )
     if file.points[0].experiment.engine != "lan":
         raise LocalError(f"{path} is for the simulator: `testbed simulate` runs it")
     require_root("running on a LAN")
@@ -73,19 +78,7 @@ def _judge(ran: Ran, junit: Path | None, report: bool) -> bool:
 def _print_ran(ran: Ran) -> None:
     for problem in ran.problems:
         print(f"testbed: {problem}", file=sys.stderr)
-    for fact in ran.facts:
-        if not fact.ok:
-            print(f"testbed: {_sentence(fact)}", file=sys.stderr)
     if ran.unpublished:
         print(f"{ran.unpublished} events were not published: nobody who could was up at their time")
     print(f"journals: {ran.path}")
     sys.stdout.flush()
-
-
-def _sentence(fact: Fact) -> str:
-    asked = f", asked {fact.asked:g}" if fact.asked is not None else ""
-    bound = f", bound {fact.bound:g}" if fact.bound is not None else ""
-    return (
-        f"the machine did not keep up: {fact.what} {fact.achieved:g} {fact.unit}{asked}{bound}; "
-        "what was measured may be the machine and not the protocol"
-    )

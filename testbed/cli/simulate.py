@@ -39,6 +39,9 @@ def simulate(
     protocol: Annotated[
         str | None, typer.Option(help="In place of the file's: a name, or path/to/file.py:Name.")
     ] = None,
+    membership: Annotated[
+        str | None, typer.Option(help="In place of the file's, as `testbed protocols` lists them.")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; as many as there are cores by default.")
     ] = None,
@@ -53,6 +56,7 @@ def simulate(
         "repetitions": repetitions,
         "journal": journal,
         "protocol": protocol,
+        "membership": membership,
     }
     path = find_experiment(experiment, EXPERIMENTS)
     file = load_experiment(path, overrides)

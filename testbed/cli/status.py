@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from agents.core.errors import LocalError
 from testbed.cli.lan import DEFAULT, Json, Name
 from testbed.lan.state import folder_of, names_of_lans, require_root
 
@@ -31,11 +32,13 @@ def status(
     from testbed.lan.up import look_at
 
     require_root("looking at a LAN")
-    if not folder_of(name).exists() and name == DEFAULT:
+    if not folder_of(name).exists():
         others = names_of_lans()
-        print(f"no LAN stands{': others are ' + ', '.join(others) if others else ''}")
-        raise typer.Exit(1)
+        there = f"there are {', '.join(others)}" if others else "none stands"
+        raise LocalError(f"there is no LAN called {name}, {there}: `testbed up` makes one")
     lan = look_at(name)
+    if watch and as_json:
+        raise LocalError("--watch is for people, --json for programs: take one")
     if watch:
         asyncio.run(_watch(lan))
         return
@@ -99,19 +102,20 @@ def _tables(tables: dict[str, dict[str, float]]) -> str:
 
 
 def _network(found: LanStatus) -> list[str]:
-    lines = [f"loss asked {100 * found.loss:g} %{_achieved(found)}"]
+    rates = " · ".join(f"{count} links of {rate}" for rate, count in found.rates.items())
+    lines = [rates, f"loss asked {100 * found.loss:g} %{_achieved(found)}"]
     lines += [
         f"loss asked {100 * one['loss']:g} % from {one['from']:g} agents to {one['to']:g}"
         for one in found.losses
     ]
     if found.partition:
         sides = " | ".join(f"{count} agents" for count in found.partition)
-        lines.append(f"partition: {sides} (dropped {found.dropped.get('partition', 0)} so far)")
+        lines.append(f"partition: {sides}")
     return lines
 
 
 def _achieved(found: LanStatus) -> str:
-    lost = found.dropped.get("loss", 0)
-    if not lost or not found.sent:
-        return ""
-    return f", lost so far {lost} of {found.sent} messages ({100 * lost / found.sent:.1f} %)"
+    """The network counts datagrams; over TCP a loss is one more transmission."""
+    if found.transport != "udp":
+        return " (of packets, not counted over TCP)"
+    return f" · lost so far {found.dropped.get('loss', 0)} messages, by the network's count"

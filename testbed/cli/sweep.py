@@ -26,6 +26,9 @@ def sweep(
     protocol: Annotated[
         str | None, typer.Option(help="In place of the file's: a name, or path/to/file.py:Name.")
     ] = None,
+    membership: Annotated[
+        str | None, typer.Option(help="In place of the file's, as `testbed protocols` lists them.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Run an experiment as `simulate` does, on the machines of a Spark cluster."""
@@ -37,6 +40,7 @@ def sweep(
         "repetitions": repetitions,
         "journal": journal,
         "protocol": protocol,
+        "membership": membership,
     }
     path = find_experiment(experiment, EXPERIMENTS)
     file = load_experiment(path, overrides)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -27,7 +27,9 @@ def up(
     ] = "auto",
     protocol: Annotated[str, typer.Option(help="A name, or path/to/file.py:Name.")] = "camcast",
     membership: Annotated[str, typer.Option(help="As `testbed protocols` lists them.")] = "scamp",
-    transport: Annotated[str, typer.Option(help="udp or tcp.")] = "udp",
+    transport: Annotated[
+        Literal["udp", "tcp"], typer.Option(help="What carries messages.")
+    ] = "udp",
     loss: Annotated[float, typer.Option(min=0.0, max=1.0, help="Of all messages.")] = 0.0,
     seed: Annotated[int, typer.Option(help="For everything that is drawn.")] = 1,
     name: Name = DEFAULT,
@@ -45,7 +47,14 @@ def up(
         joined = join_now(lan, order.experiment, watcher)
         keep(lan)
     if as_json:
-        print(json.dumps({"name": name, "runtime": lan.runtime.name, "seconds": lan.seconds}))
+        facts = {
+            "name": name,
+            "runtime": lan.runtime.name,
+            "agents": order.experiment.size,
+            "stragglers": joined.stragglers,
+            "seconds": lan.seconds,
+        }
+        print(json.dumps(facts))
     else:
         _print(order, lan, joined)
     if joined.stragglers:

@@ -1,7 +1,7 @@
 """Which agents a command means."""
 
 from collections.abc import Sequence
-from random import Random
+from random import Random, SystemRandom
 
 from agents.core.draw import sample
 from agents.core.errors import LocalError
@@ -9,29 +9,33 @@ from agents.core.messages import PeerId
 from testbed.lan.cluster import Cluster
 
 
-def chosen(
+async def chosen(
     cluster: Cluster,
     *,
     agents: Sequence[PeerId] = (),
     count: int | None = None,
     fraction: float | None = None,
     communities: Sequence[str] = (),
-    seed: int = 1,
+    seed: int | None = None,
 ) -> list[PeerId]:
-    """By number, or drawn from some communities or from everybody in one."""
+    """By number, or drawn from those who are up in some communities, or anywhere."""
     ways = [bool(agents), count is not None, fraction is not None]
     if sum(ways) != 1:
         raise LocalError("say whom you mean: agents by number, or one of --count and --fraction")
     if agents:
+        if communities:
+            raise LocalError("agents by number say who is meant: leave out --community")
         for agent in agents:
             cluster.interests(agent)  # says it if there is no such agent
         return list(dict.fromkeys(agents))
-    pool = pool_of(cluster, communities)
+    statuses = await cluster.statuses()
+    pool = [agent for agent in pool_of(cluster, communities) if statuses[agent]]
     if count is None:
         count = round((fraction or 0) * len(pool))
     if count > len(pool):
-        raise LocalError(f"there are only {len(pool)} agents to draw {count} from")
-    return sorted(sample(pool, count, Random(seed).random))
+        raise LocalError(f"only {len(pool)} agents are up to draw {count} from")
+    rng = SystemRandom() if seed is None else Random(seed)
+    return sorted(sample(pool, count, rng.random))
 
 
 def pool_of(cluster: Cluster, communities: Sequence[str] = ()) -> list[PeerId]:

@@ -1,9 +1,11 @@
 """Churn by hand: the schedule that an experiment's `churn` would be, on a LAN that stands."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
+from agents.core.errors import LocalError
+from agents.core.messages import PeerId
 from testbed import faults
 from testbed.bootstrap import Bootstrap
 from testbed.lan.choosing import require_community
@@ -20,6 +22,8 @@ Advance = Callable[[int, int], None]
 class Churned:
     crashes: int = 0
     restarts: int = 0
+    down: list[PeerId] = field(default_factory=list)
+    """Who does not answer at the end: crashed by somebody else, or frozen."""
 
 
 async def churn_for(
@@ -35,7 +39,9 @@ async def churn_for(
     """Durations are as in files: `30s`, `500ms`."""
     for topic in communities:
         require_community(cluster, topic)
-    begin, length = cluster.happenings.now, parse_duration(for_)
+    begin, length = cluster.happenings.now, _duration(for_, "--for")
+    for text, option in ((on, "--on"), (off, "--off")):
+        _duration(text, option)
     fault = {
         "kind": "churn",
         "from": f"{begin}ns",
@@ -60,4 +66,13 @@ async def churn_for(
     await until(cluster, begin + length)
     await cluster.restart_hosts(cluster.hosts)
     done.restarts += len(await restart(cluster, bootstrap, list(range(cluster.size))))
+    statuses = await cluster.statuses()
+    done.down = [agent for agent, status in statuses.items() if status is None]
     return done
+
+
+def _duration(text: str, option: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise LocalError(f"{option}: {error}") from None

@@ -131,6 +131,17 @@ class Cluster:
         )
         return str(answer["event"])
 
+    async def broken_down(self) -> list[PeerId]:
+        """Agents whose process ended by itself; who was killed ended by a signal."""
+        found = []
+        for host in self.hosts:
+            try:
+                agents = (await self.ask_host(host, "status"))["agents"]
+            except LocalError:
+                continue  # the machine is down
+            found += [int(agent) for agent, slot in agents.items() if slot["exit"] is not None]
+        return sorted(found)
+
     # What can be done to them
 
     async def crash(self, agents: Iterable[PeerId]) -> list[PeerId]:
@@ -157,9 +168,12 @@ class Cluster:
         await self.ask_host(host, "spawn", agent=agent)
         return True
 
-    async def freeze(self, agents: Iterable[PeerId]) -> None:
-        for agent in agents:
+    async def freeze(self, agents: Iterable[PeerId]) -> list[PeerId]:
+        """Returns those who ran; who is down is left alone."""
+        running = [agent for agent in agents if await self._state(agent) == "running"]
+        for agent in running:
             await self.ask_host(self.host_of(agent), "freeze", agent=agent)
+        return running
 
     async def thaw(self, agents: Iterable[PeerId]) -> list[PeerId]:
         """Returns those who were frozen."""
@@ -183,8 +197,11 @@ class Cluster:
         """Machines that are down again, with their links and what impairs these; their agents wait
         to be started."""
         for host in hosts:
-            if self.runtime.pid(host) is None:
-                pid = await asyncio.to_thread(self.runtime.restart, host)
+            if not self.network.is_attached(host):
+                # A command that was killed may have started it and not come to attach it.
+                pid = self.runtime.pid(host)
+                if pid is None:
+                    pid = await asyncio.to_thread(self.runtime.restart, host)
                 await asyncio.to_thread(self.network.attach, host, pid)
                 await self.answers(host)
 
@@ -227,12 +244,13 @@ class Cluster:
         groups: dict[int, list[str]] = {}
         for topic, side in sides.items():
             groups.setdefault(side, []).extend(self.addresses(self.members(topic)))
-            self.happenings.impaired("partition", side, topic)
-        if sides:
-            self.network.partition(list(groups.values()))
-        else:
+        if not sides:
             self.network.heal()
             self.happenings.impaired("partition", -1)
+            return
+        self.network.partition(list(groups.values()))
+        for topic, side in sides.items():
+            self.happenings.impaired("partition", side, topic)
 
     def note_drops(self) -> None:
         """What the network dropped between agents since it was last noted."""
@@ -268,28 +286,18 @@ class Cluster:
     async def _status(self, agent: PeerId) -> Status | None:
         try:
             return await asyncio.wait_for(self.ask_agent(agent, "status"), 2)
-        except (LocalError, OSError, TimeoutError):
+        except (LocalError, TimeoutError):
             return None
 
     async def _ask(self, path: Path, do: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        client = await self._client(path)
-        try:
-            return await client.ask(do, **fields)
-        except OSError as error:
-            await self._disconnect(path)
-            raise LocalError(
-                f"{path.stem} of {path.parent.name} does not answer: {error}"
-            ) from error
+        return await (await self._client(path)).ask(do, **fields)
 
     async def _client(self, path: Path) -> ControlClient:
         async with self._opening.setdefault(path, asyncio.Lock()):
+            if path in self._clients and self._clients[path].lost:
+                await self._disconnect(path)  # it crashed, and may be back
             if path not in self._clients:
-                try:
-                    self._clients[path] = await ControlClient.connect(path)
-                except OSError as error:
-                    raise LocalError(
-                        f"{path.stem} of {path.parent.name} cannot be reached: {error.strerror}"
-                    ) from error
+                self._clients[path] = await ControlClient.connect(path)
             return self._clients[path]
 
     async def _disconnect(self, path: Path) -> None:

@@ -34,15 +34,12 @@ class Collected:
     records: list[Record] = field(default_factory=list)
     torn: list[bytes] = field(default_factory=list)
     """Last lines that were being written when their agent was killed."""
-    missing: list[str] = field(default_factory=list)
-    """Journals that should be there and are not."""
 
 
-def read(paths: Iterable[Path], expected: Iterable[Path] = ()) -> Collected:
+def read(paths: Iterable[Path]) -> Collected:
     """All lines but the headers, which the collected journal has one of."""
     found = Collected()
     paths = sorted(set(paths))
-    found.missing = [path.name for path in expected if path not in paths]
     for path in paths:
         lines = path.read_bytes().split(b"\n")
         for line in lines:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agents.core.errors import LocalError
 from agents.core.messages import NS_PER_S, PeerId
 from testbed.bootstrap import Bootstrap
 from testbed.lan.cluster import Cluster, Status
@@ -126,12 +125,3 @@ async def until(cluster: Cluster, time_ns: int) -> int:
     while (left := time_ns - cluster.happenings.now) > 0:
         await asyncio.sleep(left / NS_PER_S)
     return -left
-
-
-def require_everybody(stragglers: Sequence[PeerId]) -> None:
-    if stragglers:
-        some = ", ".join(map(str, stragglers[:8])) + (" …" if len(stragglers) > 8 else "")
-        raise LocalError(
-            f"{len(stragglers)} agents did not come to take part or know nobody: {some}; "
-            "`testbed status` and `testbed logs` say more"
-        )

@@ -192,6 +192,14 @@ class Network:
         self._impaired()
         self.forget()
 
+    def is_attached(self, host: int) -> bool:
+        """Whether the namespace that was wired is there."""
+        try:
+            self.namespace_of(host)
+        except HostIsDown:
+            return False
+        return True
+
     def namespace_of(self, host: int) -> str:
         """The path of a host's network namespace."""
         name = self.plan.host(host).name

@@ -7,6 +7,7 @@ point has a journal of its own, whose time goes on where its first event is due.
 
 import asyncio
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -42,6 +43,7 @@ from testbed.lan.up import (
     repopulate,
 )
 from testbed.model.experiment import Experiment
+from testbed.model.experiment import Network as Asked
 from testbed.model.faults import Crash, Fault, Stillborn
 from testbed.model.files import ExperimentFile, Point, parse
 from testbed.model.topology import Topology
@@ -75,6 +77,7 @@ def run(file: ExperimentFile, name: str, runtime: RuntimeName, out: Path, watche
             finally:
                 with uninterrupted():
                     watcher.begin("taking the LAN down")
+                    keep_logs(ledger.folder, folder.path / "logs")
                     take_down(ledger)
         except BaseException as error:
             stopped = isinstance(error, KeyboardInterrupt)
@@ -90,6 +93,14 @@ def run(file: ExperimentFile, name: str, runtime: RuntimeName, out: Path, watche
     )
 
 
+def keep_logs(folder: Path, to: Path) -> None:
+    """What machines printed, where they printed anything."""
+    for log in sorted(folder.glob("hosts/*/log.txt")):
+        if log.stat().st_size:
+            to.mkdir(exist_ok=True)
+            shutil.copyfile(log, to / f"{log.parent.name}.txt")
+
+
 class _Running:
     """One experiment on its way."""
 
@@ -102,6 +113,7 @@ class _Running:
         self.unpublished = 0
         self.problems: list[str] = []
         self._lan: Lan | None = None
+        self._measured: list[Asked] = []
         self._end: int | None = None
         """Until when the journal goes that is to be collected; not known if it was interrupted."""
 
@@ -146,18 +158,24 @@ class _Running:
             repopulate(self._lan, order)
         else:
             self._lan = raise_lan(order, ledger, self.watcher)
-            self.watcher.begin("measuring links")
-            self.fidelity.note_links(one.as_json() for one in measure(self._lan.network))
         standing = read_standing(ledger.folder)
         bootstrap = Bootstrap(point.experiment, standing.seed)
         schedule = _schedule(point, standing, bootstrap)
         impair(self._lan, point.experiment.network)
+        self._measure(self._lan, point.experiment.network)
         joined = join_now(self._lan, point.experiment, self.watcher, schedule.stillborn)
         if joined.stragglers:
             self.problems.append(
                 f"point {point.index}, repetition {repetition}: {len(joined.stragglers)} agents did "
                 "not take part when the workload began, or knew nobody"
             )
+
+    def _measure(self, lan: Lan, asked: Asked) -> None:
+        """Once for each network that is asked for, with its losses on it."""
+        if asked not in self._measured:
+            self._measured.append(asked)
+            self.watcher.begin("measuring links")
+            self.fidelity.note_links(one.as_json() for one in measure(lan.network))
 
     def _play_point(self, point: Point, repetition: int, first: bool) -> None:
         assert self._lan is not None
@@ -183,6 +201,11 @@ class _Running:
             self.unpublished += played.unpublished
             self.fidelity.note_lateness(played.latest_ns)
             self._end = await close_journals(cluster, self.fidelity)
+            for agent in await cluster.broken_down():
+                self.problems.append(
+                    f"point {point.index}: agent {agent} broke down; the log of "
+                    f"{cluster.hosts[cluster.host_of(agent)].name} is in logs/"
+                )
 
     def _collect(self, lan: Lan, point: Point, repetition: int) -> None:
         if self._end is None:
@@ -268,7 +291,8 @@ async def close_journals(cluster: Cluster, fidelity: Fidelity) -> int:
     returns until when it counted."""
     await cluster.all_agents("tables")
     statuses = await cluster.statuses()
-    fidelity.note_agents([status for status in statuses.values() if status])
+    answers = [status for status in statuses.values() if status]
+    fidelity.note_agents(answers, f"{cluster.standing.seed} {cluster.standing.started}")
     return await count_drops(cluster)
 
 

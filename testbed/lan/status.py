@@ -6,6 +6,7 @@ from typing import Any
 
 from testbed.lan.cluster import Cluster, Status
 from testbed.lan.fidelity import MS
+from testbed.model.rates import format_rate
 
 
 @dataclass
@@ -56,6 +57,8 @@ class LanStatus:
     overflow: int
     lag_max_ms: float
     memory_mb: float
+    rates: dict[str, int]
+    """How many machines' links were asked for each rate."""
     loss: float
     """Of all messages, as it was asked for; `losses` are between groups of agents."""
     losses: list[dict[str, float]]
@@ -98,6 +101,14 @@ async def status_of(cluster: Cluster) -> LanStatus:
         overflow=total("overflow"),
         lag_max_ms=round(max((s["lag_max_ns"] for s in answers), default=0) / MS, 3),
         memory_mb=round(total("rss_kb") / 1024, 1),
+        rates=dict(
+            Counter(
+                "no bound" if rate is None else format_rate(rate)
+                for rate in (
+                    impairments.link(cluster.network.plan, host).rate for host in cluster.hosts
+                )
+            )
+        ),
         loss=impairments.loss,
         losses=[
             {"from": len(one.senders), "to": len(one.receivers), "loss": one.loss}

@@ -145,11 +145,23 @@ def or_nothing(ledger: Ledger, watcher: Watcher) -> Iterator[None]:
     except BaseException as error:
         with uninterrupted():
             watcher.begin("taking down what was made")
+            said = last_words(ledger.folder)
             try:
                 blame_disk(error)
             finally:
                 take_down(ledger)
+        if said and isinstance(error, LocalError):
+            raise LocalError(f"{error}; {said}") from error
         raise
+
+
+def last_words(folder: Path) -> str:
+    """The last line that a machine printed, of the first that printed any: why it broke down."""
+    for log in sorted(folder.glob("hosts/*/log.txt")):
+        said = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        if said:
+            return f"{log.parent.name} said: {said[-1].strip()}"
+    return ""
 
 
 def refuse_if_kept(ledger: Ledger) -> None:

@@ -55,14 +55,6 @@ def test_a_torn_last_line_is_kept_for_the_analysis_to_count(tmp_path: Path) -> N
     assert (len(found.records), found.torn) == (1, [torn])
 
 
-def test_a_journal_that_should_be_there_and_is_not_is_named(tmp_path: Path) -> None:
-    there = file_with(tmp_path / "a.jsonl")
-
-    found = read([there], expected=[there, tmp_path / "b.jsonl"])
-
-    assert found.missing == ["b.jsonl"]
-
-
 def test_what_everybody_received_leaves_nothing_to_explain() -> None:
     records = [*joined(0, 1), send(1, 0, 1), receive(1.1, 1, 0)]
 

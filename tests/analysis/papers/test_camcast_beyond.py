@@ -47,10 +47,10 @@ def test_most_of_the_living_are_seven_of_ten() -> None:
     assert judged(run(CRASHED, (at, 0.69)), "cam-crashed") == ["differs"]
 
 
-def test_upkeep_that_makes_it_clearly_worse_does_harm() -> None:
+def test_upkeep_has_to_raise_the_reception() -> None:
     kept, left = {"upkeep": "kept-up"}, {"upkeep": "left-alone"}
-    assert judged(run(CHURN, (kept, 0.79), (left, 0.8)), "cam-churn") == ["holds"]
-    assert judged(run(CHURN, (kept, 0.7), (left, 0.8)), "cam-churn") == ["differs"]
+    assert judged(run(CHURN, (kept, 0.81), (left, 0.8)), "cam-churn") == ["holds"]
+    assert judged(run(CHURN, (kept, 0.8), (left, 0.8)), "cam-churn") == ["differs"]
 
 
 def test_nothing_is_said_of_what_was_not_measured() -> None:
