@@ -153,7 +153,7 @@ def test_churn_ends_with_everybody_up(user: LanUser) -> None:
     said = user.do(
         "churn", "--on", "500ms", "--off", "300ms", "--for", "2s", "--community", ".a.d.g"
     )
-    assert said.endswith("all agents are up again\n")
+    assert said.endswith("all are up again\n")
     user.wait_for(down=[])
 
     journal = user.collect()
