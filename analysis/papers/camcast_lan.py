@@ -86,7 +86,7 @@ def _figure(number: int, place: Place, metric: str, words: str, theory: Theory) 
     return Figure(
         id=f"camcast-fig-{number}",
         title=f"Fig. {number}. {words[0].upper()}{words[1:]}, {place.name}",
-        series=(*_series(LAN, "", place), *_series(SIMULATED, " simulated", place)),
+        series=(*_series(LAN, "", place), *_series(SIMULATED, " sim.", place)),
         axis="psel",
         axis_title="psel (logarithmic)",
         metric=metric,
@@ -120,7 +120,7 @@ def _outlook(metric: str) -> Theory:
             outlook = crashes.stillborn(hierarchy("V3", psel), 0)[place.position]
             return float(getattr(outlook, metric))
 
-        return [_along_psel("random tables, model", value)]
+        return [_along_psel("model", value)]
 
     return curves
 
@@ -133,14 +133,14 @@ def _efficiency(place: Place) -> list[Curve]:
         own, below = communities[place.position], communities[place.position - 1]
         return own.size / (own.size * max(1, own.fanout) + upward.arrived(below))
 
-    return [_along_psel("4.3, all receive", value)]
+    return [_along_psel("4.3", value)]
 
 
 def _rounds(place: Place) -> list[Curve]:
     way = hierarchy("V3", 1).up_to(place.position)
     return [
-        _along_psel("best case (4.6.1)", lambda _: latency.best(way)),
-        _along_psel("worst case (4.6.1)", lambda _: latency.worst(way)),
+        _along_psel("best (4.6.1)", lambda _: latency.best(way)),
+        _along_psel("worst (4.6.1)", lambda _: latency.worst(way)),
     ]
 
 
@@ -148,7 +148,7 @@ def _upward(place: Place) -> list[Curve]:
     def value(psel: float) -> float:
         return upward.arrived(hierarchy("V3", psel).communities[place.position - 1])
 
-    return [_along_psel("N·psel·pa·z·psucc (4.3.1)", value)]
+    return [_along_psel("4.3.1", value)]
 
 
 # Claims
