@@ -142,21 +142,26 @@ class Running:
         return found
 
     def journal(self, agent: int, life: int = 0) -> list[Line]:
-        """The records; every line is whole and the first is the header."""
-        text = (self.folder / "journal" / f"p0000-r0000-agent-{agent}-{life}.jsonl").read_bytes()
-        assert text.endswith(b"\n")
-        header, *records = [json.loads(line) for line in text.removesuffix(b"\n").split(b"\n")]
-        assert header["record"] == "header"
-        return records
+        """The records of one who is dead or idle; every line is whole, the first is the header."""
+        path = self.folder / "journal" / f"p0000-r0000-agent-{agent}-{life}.jsonl"
+        assert path.read_bytes().endswith(b"\n")
+        return _records(path)
 
     def journals(self) -> list[Line]:
+        """All records so far; agents may be writing more, so a line may be on its way."""
         paths = sorted((self.folder / "journal").iterdir())
-        places = [path.stem.split("-")[-2:] for path in paths]
-        return [record for agent, life in places for record in self.journal(int(agent), int(life))]
+        return [record for path in paths for record in _records(path)]
 
     def log(self) -> str:
         path = self.folder / "log.txt"
         return path.read_text() if path.exists() else ""
+
+
+def _records(path: Path) -> list[Line]:
+    *lines, _unfinished = path.read_bytes().split(b"\n")
+    header, *records = [json.loads(line) for line in lines]
+    assert header["record"] == "header"
+    return records
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:

@@ -15,6 +15,7 @@ import os
 import runpy
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -114,7 +115,8 @@ def _bear(birth: Birth, orders: Orders) -> NoReturn:
     answer = (
         {"host": birth.number, "error": failure} if failure else {"host": birth.number, "pid": pid}
     )
-    os.write(1, json.dumps(answer).encode() + b"\n")
+    with suppress(BrokenPipeError):  # whoever asked was interrupted, and clears us away
+        os.write(1, json.dumps(answer).encode() + b"\n")
     os._exit(0)
 
 
