@@ -25,6 +25,9 @@ may have died with it. Ours: far more than a message takes on a LAN, far less th
 
 Copy = tuple[PeerId, PeerId, str, str, int]
 """Sender, receiver, kind of message, event, hop: what the two records of one copy agree on."""
+Spans = dict[PeerId, list[tuple[int, int]]]
+"""Of each agent some times, from one to just before another."""
+_FOR_GOOD = 1 << 62
 
 
 @dataclass
@@ -140,8 +143,9 @@ class Fate:
 
 
 def fates_of(records: Iterable[Record]) -> list[Fate]:
-    """Which arrival belongs to which of several copies that are alike: to the first of those who can
-    have been on their way for so short a time, else to the first of all. In the order of time."""
+    """In the order of time. Of several copies that are alike, such as heartbeats, an arrival belongs to
+    the last that was sent: one before it may have gone to a life that had ended, and whoever is slow
+    to read gets to the others later."""
     waiting: dict[Copy, list[Fate]] = {}
     found = []
     for record in sorted(records, key=lambda record: (record.time, record.kind != "send")):
@@ -151,8 +155,7 @@ def fates_of(records: Iterable[Record]) -> list[Fate]:
             found.append(fate)
             waiting.setdefault((record.agent, record.peer, *copy), []).append(fate)
         elif _is_arrival(record) and (alike := waiting.get((record.peer, record.agent, *copy))):
-            recent = [n for n, fate in enumerate(alike) if record.time - fate.send.time <= GRACE_NS]
-            alike.pop(recent[0] if recent else 0).arrival = record
+            alike.pop().arrival = record
     return found
 
 
@@ -209,14 +212,16 @@ def _without_late(
 class _Lives:
     """When each agent was down: from a crash to the restart after it, or to the end.
 
-    What waited unread when it was killed counts, too: what was sent after the last that it received.
+    What waited unread when it was killed counts, too: what was sent after the last that it received. A
+    crash is written down just before the kill, so one who is being killed may send a little longer.
     """
 
     def __init__(self, records: Iterable[Record], lingering_ns: int) -> None:
-        self._down: dict[PeerId, list[tuple[int, int]]] = {}
-        self._deaths: dict[PeerId, list[int]] = {}
+        self._down: Spans = {}
+        self._dying: Spans = {}
         read: dict[PeerId, int] = {}
-        since: dict[PeerId, int] = {}
+        unread_since: dict[PeerId, int] = {}
+        dying_since: dict[PeerId, int] = {}
         started: set[PeerId] = set()
         sent_to: set[PeerId] = set()
         for record in sorted(records, key=lambda record: record.time):
@@ -226,31 +231,36 @@ class _Lives:
                     sent_to.add(record.peer)
                 case "receive":
                     read[agent] = record.time
-                case "crash":
-                    since[agent] = min(record.time - GRACE_NS, read.get(agent, record.time))
-                    self._deaths.setdefault(agent, []).append(record.time)
-                case "restart" if agent in since:
-                    self._add(agent, since.pop(agent), record.time + lingering_ns)
+                case "crash" if agent not in dying_since:
+                    dying_since[agent] = record.time - GRACE_NS
+                    unread_since[agent] = min(dying_since[agent], read.get(agent, record.time))
+                case "restart" if agent in dying_since:
+                    _add(self._dying, agent, dying_since.pop(agent), record.time)
+                    _add(self._down, agent, unread_since[agent], record.time + lingering_ns)
                 case "join" if agent not in started:
                     started.add(agent)
-                    self._add(agent, 0, record.time)
-        for agent, time in since.items():
-            self._add(agent, time, 1 << 62)
+                    _add(self._down, agent, 0, record.time)
+        for agent, time in dying_since.items():
+            _add(self._dying, agent, time, _FOR_GOOD)
+            _add(self._down, agent, unread_since[agent], _FOR_GOOD)
         self._never = sent_to - started
 
     def is_down(self, agent: PeerId, time: int) -> bool:
         if agent in self._never:
             return True
-        return any(start <= time < end for start, end in self._down.get(agent, ()))
+        return _is_within(self._down, agent, time)
 
     def is_about_to_die(self, agent: PeerId, time: int) -> bool:
         """What it wrote down may not have left it any more."""
-        return any(
-            death - GRACE_NS <= time for death in self._deaths.get(agent, ()) if death >= time
-        )
+        return _is_within(self._dying, agent, time)
 
-    def _add(self, agent: PeerId, start: int, end: int) -> None:
-        self._down.setdefault(agent, []).append((start, end))
+
+def _add(spans: Spans, agent: PeerId, start: int, end: int) -> None:
+    spans.setdefault(agent, []).append((start, end))
+
+
+def _is_within(spans: Spans, agent: PeerId, time: int) -> bool:
+    return any(start <= time < end for start, end in spans.get(agent, ()))
 
 
 def _lost_to_a_crash(send: Record, home: Mapping[PeerId, str]) -> Record:

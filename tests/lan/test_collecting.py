@@ -192,6 +192,41 @@ def test_an_arrival_belongs_to_the_copy_that_was_just_sent_and_not_to_an_older_o
     assert cut([older, newer, arrival], SECOND, 3 * SECOND) == [newer, arrival]
 
 
+def test_what_one_got_after_a_short_crash_is_not_what_was_sent_to_it_in_between() -> None:
+    records = [
+        *joined(0, 1),
+        record(1, "crash", 1),
+        send(1.05, 0, 1),
+        record(1.1, "restart", 1),
+        send(1.15, 0, 1),
+        receive(1.16, 1, 0),
+    ]
+
+    (drop,) = close_books(records, {})
+
+    assert (drop.cause, drop.time) == ("crashed", 1.05 * SECOND)
+
+
+def test_what_waited_for_a_frozen_one_all_belongs_to_what_was_sent() -> None:
+    waiting = [send(time, 0, 1) for time in (1, 2, 3)]
+    read_at_once = [receive(9 + time / 1000, 1, 0) for time in (1, 2, 3)]
+
+    assert close_books([*joined(0, 1), *waiting, *read_at_once], {}) == []
+
+
+def test_one_may_send_until_the_kill_that_was_written_down_has_come() -> None:
+    lives = [*joined(0, 1), record(5, "crash", 0), record(6, "restart", 0)]
+
+    assert len(close_books([*lives, send(5.01, 0, 1)], {})) == 1
+    assert close_books([*lives, send(6.01, 0, 1)], {}) == []
+
+
+def test_one_that_is_killed_again_before_it_was_started_was_down_all_the_time() -> None:
+    crashes = [record(1, "crash", 1), record(5, "crash", 1), record(6, "restart", 1)]
+
+    assert len(close_books([*joined(0, 1), *crashes, send(2, 0, 1)], {})) == 1
+
+
 def test_of_tables_that_were_written_down_twice_the_last_stays() -> None:
     first = record(1, "table", 0, community=".a", message="topic", size=3)
     other = record(1, "table", 1, community=".a", message="topic", size=3)
