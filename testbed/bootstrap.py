@@ -58,16 +58,10 @@ class Bootstrap:
 
     def contacts(self, agent: PeerId, roster: Roster) -> Contacts:
         asked = self.experiment.bootstrap
-        gateways = self._gateways if asked.gateways else None
         overlay = self.experiment.overlay_gateways or range(self.experiment.size)
         return Contacts(
-            roster, agent, asked.contacts, self._random, gateways, overlay=lambda: overlay
+            roster, agent, asked.contacts, self._random, asked.gateways, overlay=lambda: overlay
         )
-
-    def _gateways(self, scope: str) -> Sequence[PeerId]:
-        known = scope in self.topics
-        audience = self.directory.audience(scope) if known else self.directory.everyone
-        return audience[: self.experiment.bootstrap.gateways]
 
     def _super_contacts(self) -> Mapping[str, Sequence[PeerId]]:
         if self.membership.instant:

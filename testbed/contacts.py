@@ -1,6 +1,7 @@
 """Whom a peer is told of when it asks how to join a scope."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Protocol
 
 from agents.core.draw import choice
@@ -19,7 +20,6 @@ class Roster(Protocol):
         """By scope, in the order in which they joined; those who crashed since may be there."""
 
     def is_up(self, peer: PeerId) -> bool: ...
-    def is_enrolled(self, peer: PeerId, community: str) -> bool: ...
 
 
 class Contacts(Mapping[str, Sequence[PeerId]]):
@@ -31,7 +31,7 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         peer: PeerId,
         count: int,
         random: Callable[[], float],
-        gateways: Callable[[str], Sequence[PeerId]] | None = None,
+        gateways: int = 0,
         overlay: Callable[[], Sequence[PeerId]] = tuple,
     ) -> None:
         self._roster = roster
@@ -39,6 +39,7 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         self._count = count
         self._random = random
         self._gateways = gateways
+        """If more than 0, only the first so many of a scope let others in (CAMCAST 5.2.1)."""
         self._overlay = overlay
         """Who can let others into the overlay, once they are up: they join no scope there."""
 
@@ -63,6 +64,8 @@ class Contacts(Mapping[str, Sequence[PeerId]]):
         if scope == OVERLAY:
             others = (peer for peer in self._overlay() if peer != self._peer)
             return [peer for peer in others if self._roster.is_up(peer)]
-        if self._gateways is None:
-            return self._roster.joined.get(scope, ())
-        return [peer for peer in self._gateways(scope) if self._roster.is_enrolled(peer, scope)]
+        joined = self._roster.joined.get(scope, ())
+        if not self._gateways:
+            return joined
+        up = (peer for peer in sorted(joined) if self._roster.is_up(peer))
+        return list(islice(up, self._gateways))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -46,7 +45,7 @@ def contacts(
     world: World,
     peer: PeerId = 1,
     count: int = 2,
-    gateways: Callable[[str], Sequence[PeerId]] | None = None,
+    gateways: int = 0,
 ) -> Contacts:
     return Contacts(world, peer, count, stream(1, "bootstrap").random, gateways)
 
@@ -87,13 +86,20 @@ def test_a_scope_that_nobody_joined_has_no_contacts_and_needs_no_draw(world: Wor
     assert Contacts(world, 1, 3, never)[".t"] == []
 
 
-def test_gateways_are_the_only_contacts_once_they_have_joined(world: World) -> None:
-    asking = contacts(world, gateways=lambda scope: (2, 3, 4))
+def test_gateways_are_the_first_of_those_in_the_scope_and_the_only_contacts(world: World) -> None:
+    asking = contacts(world, gateways=3)
 
-    assert {peer for _ in range(100) for peer in asking[".s"]} == {2, 4}
+    assert {peer for _ in range(100) for peer in asking[".s"]} == {0, 2, 4}
     assert asking[".t"] == []
     world.enroll(3, ".s")
-    assert {peer for _ in range(100) for peer in asking[".s"]} == {2, 3, 4}
+    assert {peer for _ in range(100) for peer in asking[".s"]} == {0, 2, 3}
+
+
+def test_for_a_gateway_that_is_down_the_next_one_stands_in(world: World) -> None:
+    asking = contacts(world, gateways=2)
+    world.crash(0)
+
+    assert {peer for _ in range(100) for peer in asking[".s"]} == {2, 4}
 
 
 def test_it_is_a_mapping_of_the_scopes_that_were_joined(world: World) -> None:

@@ -208,6 +208,8 @@ def _goes_to_all(runs: Runs, place: Place) -> Claim:
         runs.each(1, place, "reception"),
         lambda means: min(means) >= ALL,
         rule="at psel 1, at least 99 % with each membership",
+        if_not="tables are filled as processes come in, and those who come last are in few of them "
+        "(6.2.1)",
     )
 
 

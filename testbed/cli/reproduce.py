@@ -105,7 +105,8 @@ def _print_claims(items: Sequence[Item], claims: Sequence[Claim]) -> None:
     if differing:
         print()
     for claim in differing:
-        console.print(Text(f"{claim.item} differs: {claim.text}. {_first_capital(claim.note)}."))
+        why = f" {_first_capital(claim.note)}." if claim.note else ""
+        console.print(Text(f"{claim.item} differs: {claim.text}.{why}"))
 
 
 def _rows(rows: Sequence[Sequence[Text]]) -> Table:

@@ -29,9 +29,6 @@ class LanRoster:
     def is_up(self, peer: PeerId) -> bool:
         return peer not in self.down
 
-    def is_enrolled(self, peer: PeerId, community: str) -> bool:
-        return peer in self.joined.get(community, ())
-
     def note(self, agent: PeerId, status: Status | None) -> None:
         """What an agent says of itself now; nothing, if it is down."""
         for scope, peers in self.joined.items():

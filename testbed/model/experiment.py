@@ -123,8 +123,8 @@ class Bootstrap(Part):
     """How many members of its community an agent knows when it joins, drawn among those who joined
     before it."""
     gateways: Amount = 0
-    """If more than 0, the contacts are the first so many members of each community instead
-    (CAMCAST 5.2.1)."""
+    """If more than 0, the contacts are the first so many members of each community that are up
+    instead (CAMCAST 5.2.1)."""
     super_contacts: Amount = 0
     """Members of each super-community that it knows (CAMCAST 3.3)."""
     neighbourhood: Amount = 8

@@ -174,9 +174,6 @@ class World:
         """Whether it was ever started."""
         return self._lives[peer] >= 0
 
-    def is_enrolled(self, peer: PeerId, community: str) -> bool:
-        return (community, peer) in self._enrolled
-
     def start(self, peer: PeerId) -> None:
         """Begin a life: the first, or the next one after a crash."""
         if self.is_up(peer):
