@@ -211,6 +211,9 @@ def _in_processes(workers: int, batch: Batch) -> Generator[Outcome, None, None]:
                 for worker in active_children():
                     if worker not in others:
                         worker.terminate()
+                # One that was sending leaves half a message behind, and its rest is waited for as
+                # long as anybody, such as ourselves, could still write it.
+                pool._result_queue._writer.close()  # type: ignore[attr-defined]
                 pool.shutdown(wait=True, cancel_futures=True)
 
 

@@ -315,3 +315,35 @@ def test_a_file_that_cannot_grow_fails_the_run_and_leaves_no_torn_journal(
     run = only_run(tmp_path / "runs")
     assert read_manifest(run)["status"] == "failed"
     assert check_whole(run) == {}
+
+
+GIVEN_UP = """
+import faulthandler
+from testbed.sim import batch
+
+faulthandler.dump_traceback_later(120, exit=True)
+too_long_for_a_pipe = bytes(3_000_000)
+batch.run_once = lambda _, point, repetition: batch.Outcome(
+    point, repetition, too_long_for_a_pipe, "", (), None, 0
+)
+
+
+class Batch:
+    points, repetitions = range(50), 10
+
+    def tasks(self):
+        return ((point, repetition) for point in self.points for repetition in range(10))
+
+
+for _ in range(30):
+    outcomes = batch._in_processes(2, Batch())
+    next(outcomes)
+    outcomes.close()
+"""
+
+
+def test_who_gives_up_does_not_wait_for_what_a_worker_was_just_sending() -> None:
+    """In a process of its own, which says where it stood if it never ends."""
+    done = subprocess.run([sys.executable, "-c", GIVEN_UP], cwd=ROOT, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (0, "")
