@@ -344,6 +344,8 @@ for _ in range(30):
 
 def test_who_gives_up_does_not_wait_for_what_a_worker_was_just_sending() -> None:
     """In a process of its own, which says where it stood if it never ends."""
-    done = subprocess.run([sys.executable, "-c", GIVEN_UP], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", GIVEN_UP], cwd=ROOT, capture_output=True, text=True
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
