@@ -114,7 +114,8 @@ def _follow(
         else:
             reached = below.took_hold * (1 - below.none_arrives(0))
             took_hold = below.took_hold * (1 - below.none_arrives(dies_out))
-            seeds = max(1.0, min(alive, below.arrived / reached)) if reached else 1.0
+            arrivals = below.arrived / reached if reached else 1.0
+            seeds = max(1.0, gossip.different(arrivals, alive))
         others = alive - seeds
         share = (seeds + others * gossip.share_reached(others, hit, seeds)) / alive
         senders = took_hold * share * alive / community.size
@@ -127,7 +128,7 @@ def _follow(
                 reached=reached,
                 took_hold=took_hold,
                 reception=took_hold * share + (reached - took_hold) * seeds / alive,
-                reliability=took_hold * gossip.reliability_with_loss(alive - 1, hit),
+                reliability=took_hold * gossip.reliability_with_loss(alive - 1, hit, seeds),
                 sent=senders * messages.in_community_expected(community),
                 upward_sent=0.0 if at_root else upward.sent(community, senders),
                 upward_arrived=0.0 if at_root else below.arrived,

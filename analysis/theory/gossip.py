@@ -41,15 +41,23 @@ def hit(size: int, c: float, arrival: float) -> float:
     return fanout(size, c) / (size - 1) * arrival
 
 
-def reliability_with_loss(others: float, hit: float) -> float:
-    """Ours: all others receive, exp(-others · (1 - hit)^others).
+def reliability_with_loss(others: float, hit: float, seeds: float = 1) -> float:
+    """Ours: all others receive, exp(-(others + 1 - seeds) · (1 - hit)^others).
 
-    Nobody is left out if everybody is hit by someone; how many are not is close to Poisson, as it
-    is in [24]. With hit = (ln N + c)/N the mean is N·e^-(ln N + c) = e^-c for large N, and this is
-    e^(-e^-c).
+    Nobody is left out if everybody is hit by someone, but for the `seeds`, who have it to begin with;
+    how many are not is close to Poisson, as it is in [24]. With one seed and hit = (ln N + c)/N the
+    mean is N·e^-(ln N + c) = e^-c for large N, and this is e^(-e^-c).
     """
     at_least(0, "others", others)
-    return math.exp(-others * (1 - probability("hit", hit)) ** others)
+    at_least(1, "seeds", seeds)
+    return math.exp(-max(0.0, others + 1 - seeds) * (1 - probability("hit", hit)) ** others)
+
+
+def different(arrivals: float, members: float) -> float:
+    """Ours: how many different members so many copies arrive at, each at any of them."""
+    at_least(0, "arrivals", arrivals)
+    at_least(1, "members", members)
+    return members * (1 - (1 - 1 / members) ** arrivals)
 
 
 def share_reached(others: float, hit: float, seeds: float = 1) -> float:

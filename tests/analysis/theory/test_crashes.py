@@ -155,7 +155,17 @@ def test_with_no_fanout_only_who_hears_from_below_receives() -> None:
     low, silent = Community(4, g=4, a=1, z=1, psucc=1), Community(10, c=-50)
     _, outlook = crashes.weakly_consistent(Hierarchy((low, silent)), 0)
     assert (outlook.reached, outlook.took_hold, outlook.sent) == (1, 0, 0)
-    assert outlook.reception == pytest.approx(4 / 10)
+    # Four copies, each at any of the ten: two may be at the same one.
+    assert outlook.reception == pytest.approx(1 - 0.9**4)
+
+
+def test_who_hears_from_below_need_not_be_hit_by_anybody_beside_it() -> None:
+    # 6.2.1's small communities: a fanout of 3 alone leaves somebody out two times in three.
+    low, small = Community(79, c=0, g=79, a=2, z=4, psucc=1), Community(28, c=0, psucc=1)
+    alone, above = (crashes.stillborn(Hierarchy(way), 0)[-1] for way in ((small,), (low, small)))
+    assert alone.reliability == pytest.approx(1 / 3, abs=0.02)
+    assert above.reception == pytest.approx(1, abs=1e-3)
+    assert above.reliability == pytest.approx(1, abs=0.01)
 
 
 def test_the_model_agrees_with_playing_it() -> None:
@@ -179,6 +189,34 @@ def test_the_model_agrees_with_playing_it() -> None:
     (outlook,) = crashes.stillborn(Hierarchy((community,)), 0.4)
     assert outlook.reception == pytest.approx(mean(receptions), abs=0.03)
     assert outlook.sent == pytest.approx(mean(sent), rel=0.04)
+
+
+def test_the_model_agrees_with_playing_an_event_that_comes_from_below() -> None:
+    """Two communities as 6.2.1 has them, a copy of every other process below: all of 28 receive."""
+    rng = random.Random(11)
+    low, high = Community(79, c=0, g=15.8, a=2, z=4, psucc=1), Community(28, c=0, psucc=1)
+    complete: list[bool] = []
+    for _ in range(4000):
+        reached = {0}
+        active = [0]
+        while active:
+            sender = active.pop()
+            for peer in rng.sample([p for p in range(79) if p != sender], low.fanout):
+                if peer not in reached:
+                    reached.add(peer)
+                    active.append(peer)
+        passing = [peer for peer in reached if rng.random() < 0.2]
+        above = {peer for _ in passing for peer in rng.sample(range(28), 4) if rng.random() < 0.5}
+        active = list(above)
+        while active:
+            sender = active.pop()
+            for peer in rng.sample([p for p in range(28) if p != sender], high.fanout):
+                if peer not in above:
+                    above.add(peer)
+                    active.append(peer)
+        complete.append(len(above) == 28)
+    _, outlook = crashes.stillborn(Hierarchy((low, high)), 0)
+    assert outlook.reliability == pytest.approx(mean(complete), abs=0.04)
 
 
 @pytest.mark.parametrize("crashed", [-0.1, 1.1, float("nan")])

@@ -74,6 +74,16 @@ def test_without_loss_and_in_a_large_community_the_papers_reliability_comes_out(
 def test_reliability_with_loss_by_hand() -> None:
     # Two others, each missed by both with 0.5 · 0.5: half a process is left out on the average.
     assert gossip.reliability_with_loss(2, 0.5) == pytest.approx(1 / E**0.5)
+    # Of whom one has it from below: a quarter of one is left out.
+    assert gossip.reliability_with_loss(2, 0.5, 2) == pytest.approx(1 / E**0.25)
+    assert gossip.reliability_with_loss(2, 0.5, 3) == 1
+
+
+def test_two_copies_at_two_members_are_at_the_same_one_every_other_time() -> None:
+    assert gossip.different(2, 2) == pytest.approx(1.5)
+    assert gossip.different(1, 10) == pytest.approx(1)
+    assert gossip.different(0, 10) == 0
+    assert gossip.different(7, 1) == 1
 
 
 @pytest.mark.parametrize(("others", "hit"), [(0, 0.3), (5, 1)])
@@ -137,6 +147,9 @@ def test_better_channels_let_an_event_die_out_no_more_often(
         ("arrival", lambda: gossip.hit(10, 5, 1.5)),
         ("others", lambda: gossip.reliability_with_loss(-1, 0.5)),
         ("hit", lambda: gossip.reliability_with_loss(1, -0.5)),
+        ("seeds", lambda: gossip.reliability_with_loss(1, 0.5, 0)),
+        ("arrivals", lambda: gossip.different(-1, 3)),
+        ("members", lambda: gossip.different(1, 0.5)),
         ("others", lambda: gossip.share_reached(-1, 0.5)),
         ("hit", lambda: gossip.share_reached(1, 2)),
         ("seeds", lambda: gossip.share_reached(1, 0.5, -1)),
