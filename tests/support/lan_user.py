@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import signal
 import subprocess
 from collections import Counter
 from collections.abc import Sequence
@@ -39,7 +38,7 @@ class LanUser:
 
     def start(self, *arguments: str | Path, session: bool = False) -> subprocess.Popen[str]:
         """With a session, what it starts can be reached all at once, as from a terminal."""
-        before = _heed_interrupts_together if session else _heed_interrupts
+        before = os.setsid if session else None
         return command_line.start(self.folder, *arguments, "--name", self.name, before=before)
 
     def call(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -91,16 +90,6 @@ class LanUser:
         found = self.ask("collect")
         assert found["problems"] == []
         return Journal(next(Path(self.folder, found["run"], "journal").iterdir()))
-
-
-def _heed_interrupts() -> None:
-    """Shells let what they run in the background ignore them."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def _heed_interrupts_together() -> None:
-    _heed_interrupts()
-    os.setsid()
 
 
 class Journal:
