@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import traceback
+import warnings
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -70,6 +71,8 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a character of a title or path is no reason to fail.
         sys.stdout.reconfigure(errors="backslashreplace")
+    # An interrupt that comes while asyncio winds up is an interrupt, and nobody's forgotten await.
+    warnings.filterwarnings("ignore", "coroutine 'BaseEventLoop.shutdown_", RuntimeWarning)
     try:
         code = app(prog_name="testbed", standalone_mode=False, obj=app.registered_commands)
         sys.stdout.flush()
