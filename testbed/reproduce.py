@@ -53,9 +53,14 @@ class Last:
 
     holds: int
     differs: int
+    unclear: int
     not_measured: int
     repetitions: int | None
     """If they were given, and not the experiments' own."""
+    seed: int | None
+    """Likewise."""
+    code: str
+    """What had run it, as a digest."""
 
 
 def reproduce(
@@ -83,7 +88,7 @@ def reproduce(
 
         result = analyse([*runs.values()], progress=watcher.begin("analysing"))
         by_item = {item.id: tuple(item.judge(result)) for item in items}
-        _remember(out, by_item, repetitions)
+        _remember(out, by_item, repetitions, seed)
         papers = dict.fromkeys(item.paper for item in items)
         report = write(result, out, items, f"Reproduced: {', '.join(papers)}")
     claims = tuple(claim for found in by_item.values() for claim in found)
@@ -92,18 +97,24 @@ def reproduce(
 
 def finished_run(out: Path, file: ExperimentFile) -> Path | None:
     """The latest whole run of this very experiment by these very versions, if there is one."""
-    wanted = {"status": "done", "fingerprint": fingerprint(file), "versions": versions()}
+    wanted = {"status": "done", "fingerprint": fingerprint(file)}
     found = []
     for path in out.glob(f"{file.name}-*"):
         try:
             manifest = read_manifest(path)
             same = all(manifest[key] == value for key, value in wanted.items())
+            same = same and _that_matter(manifest["versions"]) == _that_matter(versions())
             whole = all((path / "journal" / name).is_file() for name in manifest["journals"])
         except (OSError, ValueError, KeyError, TypeError):
             continue  # no run folder, or one that was left in the middle of something
         if same and whole:
             found.append((manifest.get("started", ""), path))
     return max(found)[1] if found else None
+
+
+def _that_matter(versions: Mapping[str, str]) -> dict[str, str]:
+    """Without the commit: another one may have the same code, and an edit is of the same one."""
+    return {name: version for name, version in versions.items() if name != "testbed"}
 
 
 def last_verdicts(out: Path) -> dict[str, Last]:
@@ -146,12 +157,25 @@ def _engine_of(file: ExperimentFile) -> Engine:
     return ENGINES[engine]
 
 
-def _remember(out: Path, claims: Mapping[str, Sequence[Claim]], repetitions: int | None) -> None:
+def _remember(
+    out: Path,
+    claims: Mapping[str, Sequence[Claim]],
+    repetitions: int | None,
+    seed: int | None = None,
+) -> None:
     def count(id: str, verdict: Verdict) -> int:
         return sum(claim.verdict == verdict for claim in claims[id])
 
     now = {
-        id: Last(count(id, "holds"), count(id, "differs"), count(id, "not measured"), repetitions)
+        id: Last(
+            holds=count(id, "holds"),
+            differs=count(id, "differs"),
+            unclear=count(id, "unclear"),
+            not_measured=count(id, "not measured"),
+            repetitions=repetitions,
+            seed=seed,
+            code=versions()["code"],
+        )
         for id in claims
     }
     items: dict[str, Any] = {id: vars(last) for id, last in (last_verdicts(out) | now).items()}

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import traceback
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from agents.core.errors import LocalError
 from testbed.model.files import ExperimentFile
 
 PACKAGES = ("testbed", "msgspec", "pydantic", "pyyaml")
+CODE = ("agents", "testbed")
+"""The packages that have to do with what a journal says; the analysis only reads it."""
 COMMIT_FILE = ".commit"
 """Beside our packages, where they were sent to another machine: the commit that they are of."""
 
@@ -93,7 +96,7 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "code": _code()}
     for package in PACKAGES:
         try:
             found[package] = version(package)
@@ -110,6 +113,18 @@ def machine() -> dict[str, Any]:
         "architecture": platform.machine(),
         "cores": os.cpu_count(),
     }
+
+
+@cache
+def _code() -> str:
+    """A digest of the code that runs experiments: it changes with every edit, committed or not, and
+    with nothing else."""
+    here = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(path for package in CODE for path in (here / package).rglob("*.py")):
+        digest.update(f"{path.relative_to(here)} {path.stat().st_size}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _own_version(installed: str) -> str:

@@ -13,7 +13,7 @@ from analysis.papers.items import Claim
 from analysis.papers.registry import find
 from testbed.model import ExperimentFile, load_experiment
 from testbed.reproduce import Advance, Last, _remember, finished_run, last_verdicts, reproduce
-from testbed.runs import read_manifest
+from testbed.runs import read_manifest, versions
 from testbed.sim.batch import simulate
 
 SMALL = """\
@@ -73,10 +73,17 @@ def test_a_run_that_did_not_end_well_is_not(
     assert finished_run(out, experiment) is None
 
 
-def test_a_run_by_another_version_is_not(experiment: ExperimentFile, out: Path) -> None:
+@pytest.mark.parametrize("what", ["code", "python", "msgspec"])
+def test_a_run_by_other_code_is_not(experiment: ExperimentFile, out: Path, what: str) -> None:
+    path = run(experiment, out)
+    change(path, versions=read_manifest(path)["versions"] | {what: "of yesterday"})
+    assert finished_run(out, experiment) is None
+
+
+def test_a_run_by_the_same_code_at_another_commit_is(experiment: ExperimentFile, out: Path) -> None:
     path = run(experiment, out)
     change(path, versions=read_manifest(path)["versions"] | {"testbed": "of yesterday"})
-    assert finished_run(out, experiment) is None
+    assert finished_run(out, experiment) == path
 
 
 def test_a_run_that_lost_a_journal_is_not(experiment: ExperimentFile, out: Path) -> None:
@@ -172,8 +179,12 @@ def claim(verdict: str) -> Claim:
 
 def test_verdicts_are_remembered_beside_those_of_other_items(tmp_path: Path) -> None:
     _remember(tmp_path, {"one": [claim("holds"), claim("differs")], "two": [claim("holds")]}, None)
-    _remember(tmp_path, {"two": [claim("not measured")]}, 5)
-    assert last_verdicts(tmp_path) == {"one": Last(1, 1, 0, None), "two": Last(0, 0, 1, 5)}
+    _remember(tmp_path, {"two": [claim("not measured"), claim("unclear")]}, 5, 7)
+    code = versions()["code"]
+    assert last_verdicts(tmp_path) == {
+        "one": Last(1, 1, 0, 0, None, None, code),
+        "two": Last(0, 0, 1, 1, 5, 7, code),
+    }
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
 
 

@@ -144,6 +144,41 @@ def test_a_fingerprint_is_the_experiments_and_not_the_texts() -> None:
     assert len({fingerprint(file) for file in [same, *others]}) == 1 + len(others)
 
 
+def versions_of(packages: Path) -> dict[str, str]:
+    """As a copy of ours in that folder has them."""
+    program = "import json, testbed.runs as runs; print(json.dumps(runs.versions()))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=packages,
+        env={"PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, str] = json.loads(done.stdout)
+    return found
+
+
+def copied(to: Path) -> Path:
+    for package in ("agents", "analysis", "testbed"):
+        shutil.copytree(REPOSITORY / package, to / package)
+    return to
+
+
+def test_an_edit_of_what_runs_is_other_code_and_one_of_what_only_reads_is_not(
+    tmp_path: Path,
+) -> None:
+    packages = copied(tmp_path)
+    before = versions_of(packages)["code"]
+    assert before == versions()["code"]
+    with (packages / "analysis/intervals.py").open("a") as file:
+        file.write("# edited\n")
+    assert versions_of(packages)["code"] == before
+    with (packages / "agents/core/draw.py").open("a") as file:
+        file.write("# edited\n")
+    assert versions_of(packages)["code"] != before
+
+
 def test_a_copy_inside_somebody_elses_checkout_does_not_take_its_version(tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
         identity = ("-c", "user.name=x", "-c", "user.email=x@example.org")
@@ -152,15 +187,4 @@ def test_a_copy_inside_somebody_elses_checkout_does_not_take_its_version(tmp_pat
     git("init", "-q")
     git("commit", "-q", "--allow-empty", "-m", "theirs")
     git("tag", "-a", "theirs-1", "-m", "theirs")
-    for package in ("agents", "analysis", "testbed"):
-        shutil.copytree(REPOSITORY / package, tmp_path / "packages" / package)
-    program = "import testbed.runs as runs; print(runs.versions()['testbed'])"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path / "packages",
-        env={"PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "theirs" not in done.stdout
+    assert "theirs" not in versions_of(copied(tmp_path / "packages"))["testbed"]

@@ -16,10 +16,11 @@ from analysis.papers.registry import find
 from testbed.cli.progress import bars
 from testbed.reproduce import Last, Reproduced, last_verdicts
 from testbed.reproduce import reproduce as do
+from testbed.runs import versions
 
 NARROWEST, WIDEST = 80, 100
 """Of the table of claims, whose sentences are wrapped to fit."""
-STYLES = {"holds": "green", "differs": "bold red", "not measured": "dim"}
+STYLES = {"holds": "green", "differs": "bold red", "unclear": "yellow", "not measured": "dim"}
 
 
 def reproduce(
@@ -82,16 +83,23 @@ def _print_list(items: Sequence[Item], last: dict[str, Last]) -> None:
 def _verdict_in_words(last: Last | None) -> str:
     if last is None:
         return "-"
-    judged = last.holds + last.differs
+    judged = last.holds + last.differs + last.unclear
     if not judged:
         verdict = "not measured"
-    elif last.differs:
-        verdict = f"{last.differs} of {judged} differ"
-    else:
+    elif last.holds == judged:
         verdict = f"all {judged} hold"
-    if last.repetitions is None:
-        return verdict
-    return f"{verdict} ({last.repetitions} repetition{'s' if last.repetitions != 1 else ''})"
+    else:
+        parts = [f"{last.differs} differ"] * bool(last.differs)
+        parts += [f"{last.unclear} unclear"] * bool(last.unclear)
+        verdict = f"of {judged}, {', '.join(parts)}"
+    remarks = []
+    if last.repetitions is not None:
+        remarks.append(f"{last.repetitions} repetition{'s' if last.repetitions != 1 else ''}")
+    if last.seed is not None:
+        remarks.append(f"seed {last.seed}")
+    if last.code != versions()["code"]:
+        remarks.append("other code")
+    return f"{verdict} ({', '.join(remarks)})" if remarks else verdict
 
 
 def _print_claims(items: Sequence[Item], claims: Sequence[Claim]) -> None:
@@ -129,7 +137,8 @@ def _print_end(done: Reproduced) -> None:
     print()
     print(
         f"{len(done.claims)} claims: {count['holds']} hold, {count['differs']} differ, "
-        f"{count['not measured']} not measured"
+        + (f"{count['unclear']} unclear, " if count["unclear"] else "")
+        + f"{count['not measured']} not measured"
     )
     if done.reused:
         print(f"{done.reused} of {len(done.runs)} runs were there already; --fresh runs them again")
