@@ -8,9 +8,9 @@ the workers need none of it; they do need to find the run folders under the same
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,9 @@ class Metric:
     """`*` for all together."""
     name: str
     value: Estimate
+    by_repetition: Mapping[int, float] = field(default_factory=dict)
+    """What the estimate is of: repetitions of the same number have the same seed at every point, so
+    that points can be compared pair by pair."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,7 @@ def _estimates(values: DataFrame) -> list[Metric]:
             F.count("value").alias("n"),
             F.avg("value").alias("mean"),
             F.stddev_samp("value").alias("deviation"),
+            F.collect_list(F.struct("repetition", "value")).alias("values"),
         )
         .collect()
     )
@@ -165,7 +169,8 @@ def _estimates(values: DataFrame) -> list[Metric]:
 def _metric(row: Row) -> Metric:
     name = row["metric"]
     value = estimate(row["n"], row["mean"], row["deviation"], is_share=name in SHARES)
-    return Metric(row["folder"], row["point"], row["community"], name, value)
+    each = {pair["repetition"]: pair["value"] for pair in row["values"]}
+    return Metric(row["folder"], row["point"], row["community"], name, value, each)
 
 
 def _run_data(run: Run) -> dict[str, Any]:

@@ -63,6 +63,20 @@ def test_every_experiment_loads_and_is_named_as_its_file(path: Path) -> None:
     assert file.title
 
 
+def test_the_lans_experiment_and_the_simulators_differ_in_the_engine_and_nothing_else() -> None:
+    lan, simulated = (
+        load_experiment(EXPERIMENTS / f"{name}.yaml")
+        for name in ("camcast-lan", "camcast-lan-simulated")
+    )
+    of_an_engine = {"engine", "transport", "network", "title", "name", "journal"}
+    assert (lan.seed, lan.repetitions) == (simulated.seed, simulated.repetitions)
+    assert [point.labels for point in lan.points] == [point.labels for point in simulated.points]
+    for one, other in zip(lan.points, simulated.points, strict=True):
+        assert one.experiment.model_dump(exclude=of_an_engine) == other.experiment.model_dump(
+            exclude=of_an_engine
+        )
+
+
 @pytest.mark.parametrize("name", sorted(OF_PAPERS))
 def test_the_papers_ran_each_point_a_hundred_times(name: str) -> None:
     assert load_experiment(EXPERIMENTS / f"{name}.yaml").repetitions == 100  # CAMCAST 6.1.1

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from statistics import fmean, stdev
 
-from analysis.intervals import Estimate
+from analysis.intervals import Estimate, estimate
 from analysis.papers.items import Claim, Measured, Verdict
 
 PAPERS_REPETITIONS = 100
@@ -14,14 +15,19 @@ class Claims:
     """The claims of one item, whose experiments' runs are `measured`."""
 
     def __init__(
-        self, item: str, *measured: Measured, papers_repetitions: int = PAPERS_REPETITIONS
+        self,
+        item: str,
+        *measured: Measured,
+        papers_repetitions: int = PAPERS_REPETITIONS,
+        ours: bool = False,
     ) -> None:
         self._item = item
+        self._ours = ours
         self._missing = [run.experiment for run in measured if not run.there]
         fewest = min((run.repetitions for run in measured if run.there), default=0)
         self._remark = (
-            f"from {fewest} repetition{'s' if fewest > 1 else ''} only, where the papers have "
-            f"{papers_repetitions}"
+            f"from {fewest} repetition{'s' if fewest > 1 else ''} only, where the "
+            f"{'experiment has' if ours else 'papers have'} {papers_repetitions}"
             if 0 < fewest < papers_repetitions
             else ""
         )
@@ -60,13 +66,14 @@ class Claims:
         text: str,
         printed: str,
         measured: str,
-        holds: bool,
+        holds: bool | None,
         rule: str,
         interval: str = "",
         note: str = "",
         if_not: str = "",
     ) -> Claim:
-        """Holds as the caller found by its rule; `if_not` is noted where it does not."""
+        """Holds as the caller found by its rule, or is unclear where that is None; `if_not` is noted
+        where it does not."""
         return Claim(
             self._item,
             text,
@@ -77,10 +84,12 @@ class Claims:
             _verdict(holds),
             self._noted(note, "" if holds else if_not),
             rule,
+            self._ours,
         )
 
     def not_measured(self, text: str, printed: str, why: str = "") -> Claim:
-        return Claim(self._item, text, printed, "-", "", "", "not measured", why or self._absent())
+        why = why or self._absent()
+        return Claim(self._item, text, printed, "-", "", "", "not measured", why, ours=self._ours)
 
     def _absent(self) -> str:
         if self._missing:
@@ -91,7 +100,9 @@ class Claims:
         return "; ".join(note for note in (*notes, self._remark) if note)
 
 
-def _verdict(holds: bool) -> Verdict:
+def _verdict(holds: bool | None) -> Verdict:
+    if holds is None:
+        return "unclear"
     return "holds" if holds else "differs"
 
 
@@ -106,6 +117,19 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
         return Estimate(n, mean, None, None)
     half = math.hypot(halves[0], halves[1])
     return Estimate(n, mean, mean - half, mean + half)
+
+
+def mean_of(values: Sequence[float], *, is_share: bool = False) -> Estimate:
+    """With its interval, where there are several."""
+    spread = stdev(values) if len(values) > 1 else None
+    return estimate(len(values), fmean(values), spread, is_share=is_share)
+
+
+def is_above_zero(value: Estimate) -> bool | None:
+    """None where chance alone may say so."""
+    if value.low is None or value.high is None or value.low <= 0 <= value.high:
+        return None
+    return value.low > 0
 
 
 def _half(value: Estimate) -> float | None:

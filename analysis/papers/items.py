@@ -6,17 +6,18 @@ the paper's sentences and numbers are judged by them. It runs nothing and draws 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from analysis.intervals import Estimate
 
 if TYPE_CHECKING:  # what lists items need not wait for Spark
-    from analysis.job import Result
+    from analysis.job import Metric, Result
     from analysis.runs import Run
 
-Verdict = Literal["holds", "differs", "not measured"]
+Verdict = Literal["holds", "differs", "unclear", "not measured"]
+"""`unclear` is what was measured, with intervals that allow the one and the other."""
 Label = str | int | float | bool
 
 
@@ -79,6 +80,8 @@ class Claim:
     """Where they differ: why, as far as is known. And what else a reader must know."""
     rule: str = ""
     """When it holds, and why then; ours, where the paper has only a sentence."""
+    ours: bool = False
+    """The sentence itself is ours, and of no paper."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,8 @@ class Measured:
         self.experiment = experiment
         self._result = result
         self._folders = [n for n, run in enumerate(result.runs) if run.name == experiment]
-        self._values = {
-            (metric.point, metric.community, metric.name): metric.value
+        self._metrics = {
+            (metric.point, metric.community, metric.name): metric
             for metric in result.metrics
             if self.there and metric.folder == self._folders[-1]
         }
@@ -128,9 +131,13 @@ class Measured:
 
     def at(self, community: str, metric: str, **labels: Label) -> Estimate | None:
         """At the first point that has these labels."""
-        for index in self._points(labels):
-            return self._values.get((index, community, metric))
-        return None
+        found = self._at(community, metric, labels)
+        return found.value if found is not None else None
+
+    def each(self, community: str, metric: str, **labels: Label) -> Mapping[int, float]:
+        """By repetition, at the first point that has these labels; nothing where none has a value."""
+        found = self._at(community, metric, labels)
+        return found.by_repetition if found is not None else {}
 
     def along(
         self, axis: str, community: str, metric: str, **labels: Label
@@ -138,11 +145,16 @@ class Measured:
         """By the label on that axis, in the sweep's order; points without a value are left out."""
         found = []
         for index in self._points(labels):
-            value = self._values.get((index, community, metric))
+            metric_there = self._metrics.get((index, community, metric))
             place = self._run.labels(index).get(axis)
-            if value is not None and isinstance(place, int | float):
-                found.append((float(place), value))
+            if metric_there is not None and isinstance(place, int | float):
+                found.append((float(place), metric_there.value))
         return found
+
+    def _at(self, community: str, metric: str, labels: dict[str, Label]) -> Metric | None:
+        for index in self._points(labels):
+            return self._metrics.get((index, community, metric))
+        return None
 
     @property
     def _run(self) -> Run:

@@ -14,6 +14,14 @@ ITEMS: tuple[Item, ...] = (
     *damulticast.ITEMS,
 )
 
+PAPERS = {
+    "camcast": "CAMCAST: the paper's simulations (6.1)",
+    camcast_lan.PAPER: "CAMCAST: the paper's measurements on a LAN (6.2)",
+    camcast_beyond.PAPER: "Beyond the paper: CAMCAST on a LAN under loss, crashes and churn",
+    "damulticast": "daMulticast: the paper's simulations",
+}
+"""What an item's paper is called where there is room for it, section by section."""
+
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>\d{1,6})\.\.(?P<last>\d{1,6})")
 
 

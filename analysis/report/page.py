@@ -2,7 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 
+from analysis.papers.registry import PAPERS
 from analysis.report import tables
 from analysis.report.charts import DARK, LIGHT, inline_svg
 from analysis.report.drawings import Drawing
@@ -53,7 +55,11 @@ def _verdicts(report: Report) -> Markup:
         for word in tables.SYMBOLS
         if counts[word]
     ]
-    said = f"{len(report.claims)} claims of the papers, judged by {_count(report)}:"
+    ours = sum(claim.ours for claim in report.claims)
+    and_ours = f" and {ours} of our own" if ours else ""
+    said = (
+        f"{len(report.claims) - ours} claims of the papers{and_ours}, judged by {_count(report)}:"
+    )
     return join(tag("p", said, class_="summary"), tag("ul", *parts, class_="verdicts"))
 
 
@@ -100,8 +106,9 @@ def _contents(report: Report) -> Markup:
 def _sections(report: Report) -> Iterator[Markup]:
     if report.items:
         yield tag("section", tag("h2", "Overview"), tables.overview(report.items))
-    for part in report.items:
-        yield _item(part)
+    for paper, parts in groupby(report.items, lambda part: part.item.paper):
+        yield tag("h2", PAPERS[paper], class_="paper") if paper in PAPERS else join()
+        yield from map(_item, parts)
     for run in report.runs:
         yield _run(report, run)
 

@@ -35,6 +35,7 @@ a { color: var(--link); }
 .verdict { font-weight: 600; white-space: nowrap; }
 .holds { color: var(--good); }
 .differs { color: var(--bad); }
+.unclear { color: var(--quiet); }
 .not-measured { color: var(--quiet); }
 .problems {
   margin: 1rem 0; padding: .75rem 1rem; background: var(--warn-band);

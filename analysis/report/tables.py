@@ -16,7 +16,12 @@ from analysis.report.formats import NINETY_FIVE, interval, number, plain, quanti
 from analysis.report.markup import Markup, join, tag
 from analysis.report.sections import ItemPart
 
-SYMBOLS: Mapping[Verdict, str] = {"holds": "✓", "differs": "✗", "not measured": "○"}
+SYMBOLS: Mapping[Verdict, str] = {
+    "holds": "✓",
+    "differs": "✗",
+    "unclear": "≈",
+    "not measured": "○",
+}
 
 INTERVAL = f"{NINETY_FIVE} interval"
 
@@ -82,13 +87,12 @@ def _with_rule(claim: Claim) -> Markup:
 
 def overview(parts: Sequence[ItemPart]) -> Markup:
     """A line for each item, with how many of its claims came out which way."""
-    words: tuple[Verdict, ...] = ("holds", "differs", "not measured")
-    columns = [Column("Item"), Column("What"), *(Column(word, True) for word in words)]
+    columns = [Column("Item"), Column("What"), *(Column(word, True) for word in SYMBOLS)]
     rows = [
         (
             tag("a", part.item.id, href=f"#item-{part.item.id}"),
             part.item.title,
-            *(str(sum(claim.verdict == word for claim in part.claims)) for word in words),
+            *(str(sum(claim.verdict == word for claim in part.claims)) for word in SYMBOLS),
         )
         for part in parts
     ]

@@ -128,6 +128,15 @@ def test_every_metric_is_what_its_definition_says(
 
 
 @pytest.mark.parametrize("case", CASES)
+def test_an_estimate_is_of_the_repetitions_beside_it(analysed: Analysed, case: str) -> None:
+    for metric in analysed.of(case, "full"):
+        each = metric.by_repetition
+        assert len(each) == metric.value.n
+        assert set(each) <= {0, 1, 2}
+        assert sum(each.values()) / len(each) == pytest.approx(metric.value.mean)
+
+
+@pytest.mark.parametrize("case", CASES)
 def test_intervals_are_students_and_shares_stay_within_0_and_1(
     analysed: Analysed, case: str
 ) -> None:

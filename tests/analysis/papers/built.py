@@ -6,11 +6,14 @@ from typing import Any
 
 from analysis.intervals import Estimate
 from analysis.job import Metric, Result
+from analysis.names import is_metric
+from analysis.papers.claims import mean_of
 from analysis.papers.items import Claim
 from analysis.runs import Run
 
-Values = Mapping[tuple[str, str], Estimate | float]
-"""By community and metric; a plain number has an interval of no width."""
+Values = Mapping[tuple[str, str], Estimate | float | Sequence[float]]
+"""By community and metric; a plain number has an interval of no width, and several are those of the
+repetitions."""
 
 
 def measured(value: float, half: float = 0.0) -> Estimate:
@@ -21,6 +24,9 @@ def built(
     *runs: tuple[str, Sequence[tuple[Mapping[str, Any], Values]]], repetitions: int = 100
 ) -> Result:
     """For each run its experiment's name, and at each point the labels and values."""
+    for _, points in runs:
+        for _, values in points:
+            assert all(is_metric(metric) for _, metric in values), "there is no such metric"
     return Result(
         runs=tuple(
             Run(
@@ -33,13 +39,7 @@ def built(
             for name, points in runs
         ),
         metrics=tuple(
-            Metric(
-                folder,
-                point,
-                community,
-                metric,
-                value if isinstance(value, Estimate) else measured(value),
-            )
+            Metric(folder, point, community, metric, *_valued(value))
             for folder, (_, points) in enumerate(runs)
             for point, (_, values) in enumerate(points)
             for (community, metric), value in values.items()
@@ -47,6 +47,12 @@ def built(
         conservation=(),
         problems=(),
     )
+
+
+def _valued(value: Estimate | float | Sequence[float]) -> tuple[Estimate, dict[int, float]]:
+    if isinstance(value, Sequence):
+        return mean_of(value), dict(enumerate(value))
+    return (value if isinstance(value, Estimate) else measured(value)), {}
 
 
 def verdicts(claims: Sequence[Claim]) -> list[str]:
