@@ -416,8 +416,8 @@ def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
 
 
 WHY_ENGINES_DIFFER = {
-    "rounds": "on the LAN copies overtake each other: a process's first copy need not be the one of "
-    "the fewest hops, for all agents share this machine's cores"
+    "rounds": "a process's first copy need not be the one of the fewest hops: the fewer cores the LAN's "
+    "agents share, the more copies overtake each other, and the simulator's latency is as two cores have it"
 }
 
 
