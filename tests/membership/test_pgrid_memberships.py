@@ -191,6 +191,21 @@ def test_who_was_told_that_it_is_first_subscribes_through_another_later_in_case_
     assert [to for to, m in lone.port.sent if isinstance(m, Subscription)] == [5]
 
 
+def test_who_waits_for_the_dead_is_a_member_once_they_are_registered_no_more() -> None:
+    lone = Lone(ScampPGrid)
+    lone.registered(SCOPE, 5)
+    lone.membership.join()
+    lone.membership.on_message(6, Subscription(SCOPE, 6, 0, 0.0))
+    lone.refresh()
+    assert not lone.carrier.ready
+
+    lone.port.now = ns(30)
+    lone.refresh()
+
+    assert lone.carrier.ready == 1
+    assert (6, Welcome(SCOPE, False)) in lone.port.sent
+
+
 def test_subscriptions_that_arrive_before_the_overlay_has_answered_are_held() -> None:
     lone = Lone(ScampPGrid)
     lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
@@ -373,6 +388,31 @@ def test_when_all_in_the_super_topic_tables_crash_the_next_event_reaches_the_roo
         assert set(table) <= living
     assert len(deliveries.by_community["."] & living) >= 0.9 * len(living)
     assert deliveries.by_community[".d"] == set(run.members[".d"])
+
+
+@pytest.mark.parametrize("membership", ["scamp+pgrid", "pgrid"])
+def test_who_joins_when_the_only_other_has_just_crashed_can_publish_all_the_same(
+    membership: str,
+) -> None:
+    run = scenario(membership, {".": 12, ".d": 2}, 4, a=3)
+    world, deliveries = run.world, Deliveries(run.world)
+    run.run()
+    first, second = run.members[".d"]
+    world.crash(second)
+    world.run(world.now + ns(60))
+
+    world.crash(first)
+    world.run(world.now + ns(5))
+    world.restart(second)
+    world.publish(second, ".d", psel=1.0)
+    world.run(world.now + ns(50))
+
+    assert camcast(world, second).communities[".d"].ready
+    assert deliveries.by_community[".d"] == {second}
+
+    world.publish(second, ".d", psel=1.0)
+    world.run(world.now + ns(5))
+    assert deliveries.by_community["."] == set(run.members["."])
 
 
 def test_with_nobody_in_the_direct_super_topic_processes_further_up_are_found() -> None:
