@@ -49,6 +49,10 @@ class Population:
         self.size = size
 
 
+def _nobody_asks(_size: int) -> None:
+    pass
+
+
 class Membership(ABC):
     """One peer's knowledge of one scope."""
 
@@ -70,6 +74,9 @@ class Membership(ABC):
         self.scope = scope
         self.population = population
         self.carrier = carrier
+        self.on_size: Callable[[int], None] = _nobody_asks
+        """Is told how many are in the scope, this peer among them, whenever a membership has counted
+        them; the few that can do. The layer above puts its own here."""
         self.parameters: Any = make_parameters(self.Parameters, setting.membership_parameters)
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents.core.errors import LocalError, RemoteError
+from agents.core.interest import Topic
 from agents.core.membership import Membership, Population
 from agents.core.messages import Event, PeerId, ns
 from agents.core.overlay import OnOverlay
@@ -104,6 +105,51 @@ def test_it_gets_the_size_that_is_wanted_at_once() -> None:
     lone.membership.resize(4)
 
     assert len(lone.membership.members) == 4
+
+
+def test_it_gets_the_size_that_was_wanted_last_while_a_renewal_was_under_way() -> None:
+    lone = Lone(PGrid, size=1)
+    register = registering(lone)
+    lone.membership.resize(3)
+
+    lone.node.on_message(9, Listing(register.serial, 3, (5,)))
+
+    (_, again) = lone.port.take_sent()[-1]
+    assert isinstance(again, Register)
+    assert (register.count, again.count) == (1, 3)
+    lone.node.on_message(9, Listing(again.serial, 3, (5, 6, 7)))
+    assert list(lone.membership.members) == [5, 6, 7]
+
+
+def test_how_many_there_are_is_told_to_the_layer_above_before_it_is_a_member() -> None:
+    lone = Lone(PGrid)
+    lone.registered(SCOPE, 5, 6, 7, 8, 9)
+    told: list[tuple[int, int]] = []
+    lone.membership.on_size = lambda size: told.append((size, lone.carrier.ready))
+
+    lone.membership.join()
+    lone.registered(SCOPE, 10)
+    lone.refresh()
+
+    assert told == [(6, 0), (7, 1)]
+
+
+def test_a_holder_that_has_only_begun_to_hear_of_them_empties_no_table() -> None:
+    lone = Lone(PGrid, size=3)
+    lone.registered(SCOPE, 5, 6, 7)
+    told: list[int] = []
+    lone.membership.on_size = told.append
+    lone.membership.join()
+    lone.node.registrations.keep_only(("none",))
+    lone.registered(SCOPE, 8)
+
+    lone.refresh()
+    assert lone.membership.members[0] == 8
+    assert len(set(lone.membership.members) & {5, 6, 7}) == 2
+
+    lone.refresh()
+    assert list(lone.membership.members) == [8]
+    assert told == [4, 4, 2]
 
 
 def test_it_is_empty_and_no_more_registered_once_left() -> None:
@@ -248,14 +294,7 @@ def test_a_peer_that_its_host_made_without_the_overlay_is_refused(kind: type[Mem
 
 def test_a_holder_that_declines_is_replaced_by_one_that_a_search_finds() -> None:
     lone = Lone(PGrid)
-    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
-    lone.membership.join()
-    (_, ask) = lone.port.take_sent()[-1]
-    assert type(ask).__name__ == "Ask"
-    lone.node.on_message(9, Directions(ask.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
-    (_, register) = lone.port.take_sent()[-1]
-    assert isinstance(register, Register)
-    lone.node.on_message(9, Declined(register.serial))
+    lone.node.on_message(9, Declined(registering(lone).serial))
     (to, again) = lone.port.take_sent()[-1]
     assert (to, type(again).__name__) == (9, "Ask")
     lone.node.on_message(9, Directions(again.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
@@ -265,6 +304,18 @@ def test_a_holder_that_declines_is_replaced_by_one_that_a_search_finds() -> None
 
     assert lone.carrier.ready == 1
     assert list(lone.membership.members) == [5, 6]
+
+
+def registering(lone: Lone) -> Register:
+    """What the node of a member to be asks of 9, who is responsible for the topic."""
+    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
+    lone.membership.join()
+    (_, ask) = lone.port.take_sent()[-1]
+    assert type(ask).__name__ == "Ask"
+    lone.node.on_message(9, Directions(ask.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
+    (_, register) = lone.port.take_sent()[-1]
+    assert isinstance(register, Register)
+    return register
 
 
 # Whole hierarchies, in the simulator
@@ -360,6 +411,43 @@ def test_structured_tables_have_exactly_floor_of_ln_n_plus_c_entries() -> None:
             table = camcast(run.world, peer).communities[topic].membership.members
             assert len(set(table)) == len(table) == wanted
             assert set(table) <= set(run.members[topic]) - {peer}
+
+
+def entries_and_fanouts(world: World, topic: str) -> set[tuple[int, int]]:
+    """Of all who live and are in that community."""
+    lives = [life for life in world.protocols if isinstance(life, OnOverlay)]
+    inner = [life.protocol for life in lives if isinstance(life.protocol, Camcast)]
+    found = [each.communities[topic] for each in inner if topic in each.communities]
+    return {(len(each.membership.members), each.fanout) for each in found}
+
+
+def test_they_are_as_large_as_so_many_living_need() -> None:
+    run = scenario("pgrid", {".": 60}, 3, c=0)
+    world = run.world
+    run.run()
+    assert entries_and_fanouts(world, ".") == {(4, 4)}
+
+    for peer in run.members["."][12:]:
+        world.crash(peer)
+    world.run(world.now + ns(60))
+
+    assert entries_and_fanouts(world, ".") == {(2, 2)}
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(2, 1), (40, 3)])
+def test_so_they_are_in_a_community_that_nobody_foresaw(count: int, wanted: int) -> None:
+    run = scenario("pgrid", {".": 60}, 4, c=0)
+    world = run.world
+    run.run()
+
+    run.topics.add_path(".new")
+    for peer in run.members["."][:count]:
+        camcast(world, peer).subscribe(Topic(".new"))
+        world.run(world.now + ns(0.1))
+    world.run(world.now + ns(15))
+
+    assert entries_and_fanouts(world, ".new") == {(wanted, wanted)}
+    assert camcast(world, run.members["."][0]).communities[".new"].psel == min(1, 5 / count)
 
 
 @pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])

@@ -66,10 +66,13 @@ class Community:
         self.tables: dict[str, SuperTable] = {}
         self.parameters = parameters
         self._follow_parents()
+        self.counted: int | None = None
+        """N, where the membership has counted."""
         self._derive(parameters)
         self.membership = setting.membership(
             port, setting, topic, Population(self._population(), self._table_size()), self
         )
+        self.membership.on_size = self._on_size
 
     def apply(self, parameters: CamcastParameters) -> None:
         """Take these parameters from now on."""
@@ -84,6 +87,9 @@ class Community:
         self.parameters = parameters
         self.size = size = self._current_size()
         self.fanout = log_size(size, parameters.c)
+        if size == self.counted == 2 and parameters.c >= 0:
+            # ln 2 < 1, and N is counted as it grows: the first two are to know each other.
+            self.fanout = max(1, self.fanout)
         # "If the number of processes becomes very small, we make all processes propagate" (4.5.1).
         self.psel = (
             parameters.psel if parameters.psel is not None else min(1.0, parameters.g / size)
@@ -155,8 +161,7 @@ class Community:
         """Pass the event on and deliver it, if it is new here."""
         if not self.seen.add(event.id):
             return
-        if self.size != self._current_size():
-            self.apply(self.parameters)
+        self._follow_size()
         random = self.port.rng.random
         psel = self.psel if event.psel is None else event.psel
         for table in self.tables.values():
@@ -357,7 +362,15 @@ class Community:
         return self.setting.directory.community(self.topic)
 
     def _current_size(self) -> int:
-        return self.parameters.size or max(1, len(self._population()))
+        return self.parameters.size or self.counted or max(1, len(self._population()))
+
+    def _on_size(self, size: int) -> None:
+        self.counted = size
+        self._follow_size()
+
+    def _follow_size(self) -> None:
+        if self.size != self._current_size():
+            self.apply(self.parameters)
 
     def _table_size(self) -> int:
         b = self.parameters.b

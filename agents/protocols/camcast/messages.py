@@ -30,7 +30,7 @@ class CamcastParameters(Parameters, frozen=True):
     psel: Annotated[float, Meta(ge=0, le=1)] | None = None
     """In place of g/N."""
     size: Annotated[int, Meta(ge=1)] | None = None
-    """N, where it is not to be taken from the directory."""
+    """N, where it is neither to be counted by the membership nor to be taken from the directory."""
     search_timeout_s: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """After how long a search for super-processes is widened and sent again (3.3); ours."""
     search_ttl: Annotated[int, Meta(ge=0, le=255)] = 4
