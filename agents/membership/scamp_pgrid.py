@@ -109,7 +109,7 @@ class ScampPGrid(Scamp):
         self, topic: str, found: Found, _registered: int, peers: Sequence[PeerId]
     ) -> None:
         if peers and not self._left:
-            found(topic, peers)
+            found(topic, peers)  # once: SCAMP's news and CAMCAST's upkeep do the rest
 
 
 memberships.register(ScampPGrid)

@@ -37,7 +37,6 @@ from tests.support.ports import ListCarrier, ListPort
 
 SCOPE = ".a.b"
 SCOPE_FIRST = key_of(SCOPE)[0]
-Found = list[tuple[str, Sequence[PeerId]]]
 
 
 # One membership, on a node that is alone and so responsible for everything
@@ -69,6 +68,18 @@ class Lone:
 
     def living(self, topic: str = SCOPE) -> list[PeerId]:
         return self.node.registrations.living(topic, self.port.now)
+
+
+class Finder:
+    """Remembers what was found, and has use for all topics but one."""
+
+    def __init__(self, useless: str = "") -> None:
+        self.found: list[tuple[str, Sequence[PeerId]]] = []
+        self.useless = useless
+
+    def __call__(self, topic: str, peers: Sequence[PeerId]) -> bool:
+        self.found.append((topic, peers))
+        return topic != self.useless
 
 
 def test_the_structured_table_is_a_sample_of_those_registered_of_the_size_that_is_wanted() -> None:
@@ -169,11 +180,11 @@ def test_it_is_empty_and_no_more_registered_once_left() -> None:
 def test_processes_of_other_topics_are_looked_up(kind: type[Membership]) -> None:
     lone = Lone(kind)
     lone.registered(".a", 5, 6, 7)
-    found: Found = []
+    finder = Finder()
 
-    lone.membership.look_up([".a", "."], 2, lambda topic, peers: found.append((topic, peers)))
+    lone.membership.look_up([".a", "."], 2, finder)
 
-    ((topic, peers),) = found
+    ((topic, peers),) = [(topic, peers) for topic, peers in finder.found if peers]
     assert topic == ".a"
     assert len(peers) == 2
     assert set(peers) <= {5, 6, 7}
@@ -182,8 +193,8 @@ def test_processes_of_other_topics_are_looked_up(kind: type[Membership]) -> None
 def test_the_structured_version_looks_them_up_again_at_every_refresh() -> None:
     lone = Lone(PGrid)
     lone.registered(".a", 5, 6, 7)
-    found: Found = []
-    lone.membership.look_up([".a"], 2, lambda topic, peers: found.append((topic, peers)))
+    finder = Finder()
+    lone.membership.look_up([".a"], 2, finder)
     lone.membership.join()
 
     lone.refresh()
@@ -191,7 +202,19 @@ def test_the_structured_version_looks_them_up_again_at_every_refresh() -> None:
     lone.membership.leave()
     lone.refresh()
 
-    assert len(found) == 3
+    assert len(finder.found) == 3
+
+
+def test_the_structured_version_does_so_until_it_is_told_that_this_is_of_no_use() -> None:
+    lone = Lone(PGrid)
+    finder = Finder(useless=".")
+    lone.membership.look_up([".a", "."], 2, finder)
+    lone.membership.join()
+
+    lone.refresh()
+    lone.refresh()
+
+    assert [topic for topic, _ in finder.found] == [".a", ".", ".a", ".a"]
 
 
 def test_the_structured_version_has_no_messages_of_its_own() -> None:
@@ -346,9 +369,16 @@ class _Listener:
 
 
 def scenario(
-    membership: str, communities: Mapping[str, int], seed: int, **parameters: Any
+    membership: str,
+    communities: Mapping[str, int],
+    seed: int,
+    *,
+    super_contacts: int | None = None,
+    **parameters: Any,
 ) -> Scenario:
     structured = "pgrid" in membership
+    if super_contacts is None:
+        super_contacts = 0 if structured else 4
     experiment = {
         "name": "hierarchy",
         "protocol": {"name": "camcast", **parameters},
@@ -359,7 +389,7 @@ def scenario(
             "contacts": 2,
             "spacing": "100ms",
             "overlay_gateways": 4 if structured else 0,
-            "super_contacts": 0 if structured else 4,
+            "super_contacts": super_contacts,
         },
         "workload": [{"topic": "." if "." in communities else next(iter(communities)), "at": "1h"}],
         "duration": "40s",
@@ -501,6 +531,51 @@ def test_who_joins_when_the_only_other_has_just_crashed_can_publish_all_the_same
     world.publish(second, ".d", psel=1.0)
     world.run(world.now + ns(5))
     assert deliveries.by_community["."] == set(run.members["."])
+
+
+@pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
+def test_without_upkeep_super_topic_tables_stay_as_they_are(membership: str) -> None:
+    run = scenario(membership, {".": 16, ".d": 20}, 1, z=3, maintain_every_s=0)
+    world = run.world
+    run.run()
+
+    def tables() -> list[Sequence[PeerId]]:
+        return [list(camcast(world, peer).views()[".d", "super ."]) for peer in run.members[".d"]]
+
+    before = tables()
+    assert [len(table) for table in before] == [3] * 20
+    for peer in run.members["."][:12]:
+        world.crash(peer)
+    world.run(world.now + ns(120))
+
+    assert tables() == before
+
+
+def test_given_super_contacts_are_only_what_the_structured_version_begins_with() -> None:
+    run = scenario("pgrid", {".": 40, ".d": 4}, 1, super_contacts=3)
+    world = run.world
+    run.run()
+
+    def tables() -> list[set[PeerId]]:
+        return [set(camcast(world, peer).views()[".d", "super ."]) for peer in run.members[".d"]]
+
+    before = tables()
+    world.run(world.now + ns(25))
+
+    assert all(now != then for now, then in zip(tables(), before, strict=True))
+
+
+def test_the_structured_versions_super_topic_tables_grow_with_z() -> None:
+    run = scenario("pgrid", {".": 16, ".d": 8}, 1, z=2)
+    world = run.world
+    run.run()
+
+    for peer in run.members[".d"]:
+        camcast(world, peer).configure(".d", {"z": 5})
+    world.run(world.now + ns(1))
+
+    for peer in run.members[".d"]:
+        assert len(camcast(world, peer).views()[".d", "super ."]) == 5
 
 
 def test_with_nobody_in_the_direct_super_topic_processes_further_up_are_found() -> None:

@@ -106,8 +106,8 @@ class PGrid(Membership):
         self._node.search_peers(topic, count, partial(self._on_found, topic))
 
     def _on_found(self, topic: str, _registered: int, peers: Sequence[PeerId]) -> None:
-        if peers and topic in self._looked_up:
-            self._looked_up[topic][1](topic, peers)
+        if topic in self._looked_up and not self._looked_up[topic][1](topic, peers):
+            del self._looked_up[topic]
 
 
 memberships.register(PGrid)

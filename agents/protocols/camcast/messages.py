@@ -36,7 +36,8 @@ class CamcastParameters(Parameters, frozen=True):
     search_ttl: Annotated[int, Meta(ge=0, le=255)] = 4
     """How often a search is passed on (3.3, footnote 4); ours."""
     maintain_every_s: Seconds = 10.0
-    """The period of KEEP_TABLE_UPDATED (Fig. 6); 0 for never. The value is ours."""
+    """The period of KEEP_TABLE_UPDATED (Fig. 6). The value is ours. With 0 there is none, and who
+    stands in a super-topic table for the direct super-topic stays there, whatever the membership."""
     check_timeout_s: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """How long a super-process may take to say that it is alive (3.4: "relies on timeouts")."""
     check_attempts: Annotated[int, Meta(ge=1, le=100)] = 3
