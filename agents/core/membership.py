@@ -22,8 +22,8 @@ from agents.core.setting import Setting
 if TYPE_CHECKING:
     from agents.core.overlay import Overlay
 
-Found = Callable[[str, Sequence[PeerId]], None]
-"""Is told of a topic and of processes in it."""
+Found = Callable[[str, Sequence[PeerId]], bool]
+"""Is told of a topic and of processes in it, if there are any; says whether to look for that topic on."""
 
 
 class Carrier(Structural):
@@ -49,6 +49,10 @@ class Population:
         self.size = size
 
 
+def _nobody_asks(_size: int) -> None:
+    pass
+
+
 class Membership(ABC):
     """One peer's knowledge of one scope."""
 
@@ -70,6 +74,9 @@ class Membership(ABC):
         self.scope = scope
         self.population = population
         self.carrier = carrier
+        self.on_size: Callable[[int], None] = _nobody_asks
+        """Is told how many are in the scope, this peer among them, whenever a membership has counted
+        them; the few that can do. The layer above puts its own here."""
         self.parameters: Any = make_parameters(self.Parameters, setting.membership_parameters)
 
     @property
@@ -93,8 +100,8 @@ class Membership(ABC):
         return sample(self.members, count, self.port.rng.random)
 
     def look_up(self, topics: Sequence[str], count: int, found: Found) -> None:
-        """Find up to that many processes of each topic. `found` is called for every topic that has
-        some, with all that shall be known of it from then on, and may be called again later."""
+        """Find up to that many processes of each topic. `found` is told of each topic whom to know
+        of it from then on, once or, until it says that this is of no use, again and again."""
         raise AssertionError(f"{self.name} looks up nobody, yet was asked for {topics!r}")
 
     def on_message(self, sender: PeerId, message: ScopedMessage) -> None:

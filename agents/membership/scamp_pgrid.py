@@ -92,8 +92,9 @@ class ScampPGrid(Scamp):
 
     def _on_listing(self, _registered: int, peers: Sequence[PeerId]) -> None:
         self._named = peers
-        if not self._begun:
-            self._begun = True
+        if not self._begun or not (peers or self._ready):
+            # At first, or since those whom we waited for were dead and are registered no more.
+            self._begun, self._awaiting = True, False
             self._founder = 0 if peers else FOUNDERS_REFRESHES
             super().begin()
         elif peers and self._founder:
@@ -108,7 +109,7 @@ class ScampPGrid(Scamp):
         self, topic: str, found: Found, _registered: int, peers: Sequence[PeerId]
     ) -> None:
         if peers and not self._left:
-            found(topic, peers)
+            found(topic, peers)  # once: SCAMP's news and CAMCAST's upkeep do the rest
 
 
 memberships.register(ScampPGrid)

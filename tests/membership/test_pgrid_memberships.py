@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from agents.core.errors import LocalError, RemoteError
+from agents.core.interest import Topic
 from agents.core.membership import Membership, Population
 from agents.core.messages import Event, PeerId, ns
 from agents.core.overlay import OnOverlay
@@ -36,7 +37,6 @@ from tests.support.ports import ListCarrier, ListPort
 
 SCOPE = ".a.b"
 SCOPE_FIRST = key_of(SCOPE)[0]
-Found = list[tuple[str, Sequence[PeerId]]]
 
 
 # One membership, on a node that is alone and so responsible for everything
@@ -68,6 +68,18 @@ class Lone:
 
     def living(self, topic: str = SCOPE) -> list[PeerId]:
         return self.node.registrations.living(topic, self.port.now)
+
+
+class Finder:
+    """Remembers what was found, and has use for all topics but one."""
+
+    def __init__(self, useless: str = "") -> None:
+        self.found: list[tuple[str, Sequence[PeerId]]] = []
+        self.useless = useless
+
+    def __call__(self, topic: str, peers: Sequence[PeerId]) -> bool:
+        self.found.append((topic, peers))
+        return topic != self.useless
 
 
 def test_the_structured_table_is_a_sample_of_those_registered_of_the_size_that_is_wanted() -> None:
@@ -106,6 +118,51 @@ def test_it_gets_the_size_that_is_wanted_at_once() -> None:
     assert len(lone.membership.members) == 4
 
 
+def test_it_gets_the_size_that_was_wanted_last_while_a_renewal_was_under_way() -> None:
+    lone = Lone(PGrid, size=1)
+    register = registering(lone)
+    lone.membership.resize(3)
+
+    lone.node.on_message(9, Listing(register.serial, 3, (5,)))
+
+    (_, again) = lone.port.take_sent()[-1]
+    assert isinstance(again, Register)
+    assert (register.count, again.count) == (1, 3)
+    lone.node.on_message(9, Listing(again.serial, 3, (5, 6, 7)))
+    assert list(lone.membership.members) == [5, 6, 7]
+
+
+def test_how_many_there_are_is_told_to_the_layer_above_before_it_is_a_member() -> None:
+    lone = Lone(PGrid)
+    lone.registered(SCOPE, 5, 6, 7, 8, 9)
+    told: list[tuple[int, int]] = []
+    lone.membership.on_size = lambda size: told.append((size, lone.carrier.ready))
+
+    lone.membership.join()
+    lone.registered(SCOPE, 10)
+    lone.refresh()
+
+    assert told == [(6, 0), (7, 1)]
+
+
+def test_a_holder_that_has_only_begun_to_hear_of_them_empties_no_table() -> None:
+    lone = Lone(PGrid, size=3)
+    lone.registered(SCOPE, 5, 6, 7)
+    told: list[int] = []
+    lone.membership.on_size = told.append
+    lone.membership.join()
+    lone.node.registrations.keep_only(("none",))
+    lone.registered(SCOPE, 8)
+
+    lone.refresh()
+    assert lone.membership.members[0] == 8
+    assert len(set(lone.membership.members) & {5, 6, 7}) == 2
+
+    lone.refresh()
+    assert list(lone.membership.members) == [8]
+    assert told == [4, 4, 2]
+
+
 def test_it_is_empty_and_no_more_registered_once_left() -> None:
     lone = Lone(PGrid)
     lone.registered(SCOPE, 5)
@@ -123,11 +180,11 @@ def test_it_is_empty_and_no_more_registered_once_left() -> None:
 def test_processes_of_other_topics_are_looked_up(kind: type[Membership]) -> None:
     lone = Lone(kind)
     lone.registered(".a", 5, 6, 7)
-    found: Found = []
+    finder = Finder()
 
-    lone.membership.look_up([".a", "."], 2, lambda topic, peers: found.append((topic, peers)))
+    lone.membership.look_up([".a", "."], 2, finder)
 
-    ((topic, peers),) = found
+    ((topic, peers),) = [(topic, peers) for topic, peers in finder.found if peers]
     assert topic == ".a"
     assert len(peers) == 2
     assert set(peers) <= {5, 6, 7}
@@ -136,8 +193,8 @@ def test_processes_of_other_topics_are_looked_up(kind: type[Membership]) -> None
 def test_the_structured_version_looks_them_up_again_at_every_refresh() -> None:
     lone = Lone(PGrid)
     lone.registered(".a", 5, 6, 7)
-    found: Found = []
-    lone.membership.look_up([".a"], 2, lambda topic, peers: found.append((topic, peers)))
+    finder = Finder()
+    lone.membership.look_up([".a"], 2, finder)
     lone.membership.join()
 
     lone.refresh()
@@ -145,7 +202,19 @@ def test_the_structured_version_looks_them_up_again_at_every_refresh() -> None:
     lone.membership.leave()
     lone.refresh()
 
-    assert len(found) == 3
+    assert len(finder.found) == 3
+
+
+def test_the_structured_version_does_so_until_it_is_told_that_this_is_of_no_use() -> None:
+    lone = Lone(PGrid)
+    finder = Finder(useless=".")
+    lone.membership.look_up([".a", "."], 2, finder)
+    lone.membership.join()
+
+    lone.refresh()
+    lone.refresh()
+
+    assert [topic for topic, _ in finder.found] == [".a", ".", ".a", ".a"]
 
 
 def test_the_structured_version_has_no_messages_of_its_own() -> None:
@@ -191,6 +260,21 @@ def test_who_was_told_that_it_is_first_subscribes_through_another_later_in_case_
     assert [to for to, m in lone.port.sent if isinstance(m, Subscription)] == [5]
 
 
+def test_who_waits_for_the_dead_is_a_member_once_they_are_registered_no_more() -> None:
+    lone = Lone(ScampPGrid)
+    lone.registered(SCOPE, 5)
+    lone.membership.join()
+    lone.membership.on_message(6, Subscription(SCOPE, 6, 0, 0.0))
+    lone.refresh()
+    assert not lone.carrier.ready
+
+    lone.port.now = ns(30)
+    lone.refresh()
+
+    assert lone.carrier.ready == 1
+    assert (6, Welcome(SCOPE, False)) in lone.port.sent
+
+
 def test_subscriptions_that_arrive_before_the_overlay_has_answered_are_held() -> None:
     lone = Lone(ScampPGrid)
     lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
@@ -233,14 +317,7 @@ def test_a_peer_that_its_host_made_without_the_overlay_is_refused(kind: type[Mem
 
 def test_a_holder_that_declines_is_replaced_by_one_that_a_search_finds() -> None:
     lone = Lone(PGrid)
-    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
-    lone.membership.join()
-    (_, ask) = lone.port.take_sent()[-1]
-    assert type(ask).__name__ == "Ask"
-    lone.node.on_message(9, Directions(ask.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
-    (_, register) = lone.port.take_sent()[-1]
-    assert isinstance(register, Register)
-    lone.node.on_message(9, Declined(register.serial))
+    lone.node.on_message(9, Declined(registering(lone).serial))
     (to, again) = lone.port.take_sent()[-1]
     assert (to, type(again).__name__) == (9, "Ask")
     lone.node.on_message(9, Directions(again.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
@@ -250,6 +327,18 @@ def test_a_holder_that_declines_is_replaced_by_one_that_a_search_finds() -> None
 
     assert lone.carrier.ready == 1
     assert list(lone.membership.members) == [5, 6]
+
+
+def registering(lone: Lone) -> Register:
+    """What the node of a member to be asks of 9, who is responsible for the topic."""
+    lone.node.trie.extend("1" if SCOPE_FIRST == "0" else "0", [9])
+    lone.membership.join()
+    (_, ask) = lone.port.take_sent()[-1]
+    assert type(ask).__name__ == "Ask"
+    lone.node.on_message(9, Directions(ask.serial, packed(SCOPE_FIRST), True, ()))  # type: ignore[attr-defined]
+    (_, register) = lone.port.take_sent()[-1]
+    assert isinstance(register, Register)
+    return register
 
 
 # Whole hierarchies, in the simulator
@@ -280,9 +369,16 @@ class _Listener:
 
 
 def scenario(
-    membership: str, communities: Mapping[str, int], seed: int, **parameters: Any
+    membership: str,
+    communities: Mapping[str, int],
+    seed: int,
+    *,
+    super_contacts: int | None = None,
+    **parameters: Any,
 ) -> Scenario:
     structured = "pgrid" in membership
+    if super_contacts is None:
+        super_contacts = 0 if structured else 4
     experiment = {
         "name": "hierarchy",
         "protocol": {"name": "camcast", **parameters},
@@ -293,7 +389,7 @@ def scenario(
             "contacts": 2,
             "spacing": "100ms",
             "overlay_gateways": 4 if structured else 0,
-            "super_contacts": 0 if structured else 4,
+            "super_contacts": super_contacts,
         },
         "workload": [{"topic": "." if "." in communities else next(iter(communities)), "at": "1h"}],
         "duration": "40s",
@@ -347,6 +443,43 @@ def test_structured_tables_have_exactly_floor_of_ln_n_plus_c_entries() -> None:
             assert set(table) <= set(run.members[topic]) - {peer}
 
 
+def entries_and_fanouts(world: World, topic: str) -> set[tuple[int, int]]:
+    """Of all who live and are in that community."""
+    lives = [life for life in world.protocols if isinstance(life, OnOverlay)]
+    inner = [life.protocol for life in lives if isinstance(life.protocol, Camcast)]
+    found = [each.communities[topic] for each in inner if topic in each.communities]
+    return {(len(each.membership.members), each.fanout) for each in found}
+
+
+def test_they_are_as_large_as_so_many_living_need() -> None:
+    run = scenario("pgrid", {".": 60}, 3, c=0)
+    world = run.world
+    run.run()
+    assert entries_and_fanouts(world, ".") == {(4, 4)}
+
+    for peer in run.members["."][12:]:
+        world.crash(peer)
+    world.run(world.now + ns(60))
+
+    assert entries_and_fanouts(world, ".") == {(2, 2)}
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(2, 1), (40, 3)])
+def test_so_they_are_in_a_community_that_nobody_foresaw(count: int, wanted: int) -> None:
+    run = scenario("pgrid", {".": 60}, 4, c=0)
+    world = run.world
+    run.run()
+
+    run.topics.add_path(".new")
+    for peer in run.members["."][:count]:
+        camcast(world, peer).subscribe(Topic(".new"))
+        world.run(world.now + ns(0.1))
+    world.run(world.now + ns(15))
+
+    assert entries_and_fanouts(world, ".new") == {(wanted, wanted)}
+    assert camcast(world, run.members["."][0]).communities[".new"].psel == min(1, 5 / count)
+
+
 @pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_when_all_in_the_super_topic_tables_crash_the_next_event_reaches_the_root_again(
@@ -373,6 +506,76 @@ def test_when_all_in_the_super_topic_tables_crash_the_next_event_reaches_the_roo
         assert set(table) <= living
     assert len(deliveries.by_community["."] & living) >= 0.9 * len(living)
     assert deliveries.by_community[".d"] == set(run.members[".d"])
+
+
+@pytest.mark.parametrize("membership", ["scamp+pgrid", "pgrid"])
+def test_who_joins_when_the_only_other_has_just_crashed_can_publish_all_the_same(
+    membership: str,
+) -> None:
+    run = scenario(membership, {".": 12, ".d": 2}, 4, a=3)
+    world, deliveries = run.world, Deliveries(run.world)
+    run.run()
+    first, second = run.members[".d"]
+    world.crash(second)
+    world.run(world.now + ns(60))
+
+    world.crash(first)
+    world.run(world.now + ns(5))
+    world.restart(second)
+    world.publish(second, ".d", psel=1.0)
+    world.run(world.now + ns(50))
+
+    assert camcast(world, second).communities[".d"].ready
+    assert deliveries.by_community[".d"] == {second}
+
+    world.publish(second, ".d", psel=1.0)
+    world.run(world.now + ns(5))
+    assert deliveries.by_community["."] == set(run.members["."])
+
+
+@pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
+def test_without_upkeep_super_topic_tables_stay_as_they_are(membership: str) -> None:
+    run = scenario(membership, {".": 16, ".d": 20}, 1, z=3, maintain_every_s=0)
+    world = run.world
+    run.run()
+
+    def tables() -> list[Sequence[PeerId]]:
+        return [list(camcast(world, peer).views()[".d", "super ."]) for peer in run.members[".d"]]
+
+    before = tables()
+    assert [len(table) for table in before] == [3] * 20
+    for peer in run.members["."][:12]:
+        world.crash(peer)
+    world.run(world.now + ns(120))
+
+    assert tables() == before
+
+
+def test_given_super_contacts_are_only_what_the_structured_version_begins_with() -> None:
+    run = scenario("pgrid", {".": 40, ".d": 4}, 1, super_contacts=3)
+    world = run.world
+    run.run()
+
+    def tables() -> list[set[PeerId]]:
+        return [set(camcast(world, peer).views()[".d", "super ."]) for peer in run.members[".d"]]
+
+    before = tables()
+    world.run(world.now + ns(25))
+
+    assert all(now != then for now, then in zip(tables(), before, strict=True))
+
+
+def test_the_structured_versions_super_topic_tables_grow_with_z() -> None:
+    run = scenario("pgrid", {".": 16, ".d": 8}, 1, z=2)
+    world = run.world
+    run.run()
+
+    for peer in run.members[".d"]:
+        camcast(world, peer).configure(".d", {"z": 5})
+    world.run(world.now + ns(1))
+
+    for peer in run.members[".d"]:
+        assert len(camcast(world, peer).views()[".d", "super ."]) == 5
 
 
 def test_with_nobody_in_the_direct_super_topic_processes_further_up_are_found() -> None:

@@ -521,7 +521,7 @@ def test_the_membership_is_asked_instead_of_the_neighbourhood() -> None:
 
 
 def test_whom_it_finds_is_known_from_then_on_and_ends_the_search() -> None:
-    peer, membership = looking_up()
+    peer, membership = looking_up(maintain_every_s=10)
     assert membership.found is not None
 
     membership.found(ITALY, [5, 6])
@@ -533,6 +533,71 @@ def test_whom_it_finds_is_known_from_then_on_and_ends_the_search() -> None:
 
     assert peer.known(ROME, ITALY) == {ITALY: [6, 7, 8]}
     assert len(membership.asked) == 1
+
+
+def test_it_is_asked_beside_the_given_contacts_too_for_these_will_not_live_for_ever() -> None:
+    given = {ITALY: [5, 6]}
+    peer, membership = looking_up(super_contacts=given, maintain_every_s=10, z=2)
+    assert peer.known(ROME, ITALY) == {ITALY: [5, 6]}
+    assert membership.asked == [((ITALY,), 2)]
+    assert membership.found is not None
+
+    assert membership.found(ITALY, [7, 8])
+
+    assert peer.known(ROME, ITALY) == {ITALY: [7, 8]}
+
+
+def test_without_upkeep_who_was_found_stays_and_no_more_than_the_places_are_filled() -> None:
+    peer, membership = looking_up(maintain_every_s=0, z=3)
+    assert membership.found is not None
+
+    assert membership.found(".", [4, 9, 10])
+    assert membership.found(ITALY, [5, 6])
+    assert membership.found(ITALY, [])
+    assert not membership.found(ITALY, [7, 8])
+    assert not membership.found(ITALY, [8])
+
+    assert peer.known(ROME, ITALY) == {ITALY: [5, 6, 7]}
+
+
+def test_what_is_of_no_use_is_not_to_be_looked_for_on() -> None:
+    peer, membership = looking_up(maintain_every_s=10)
+    peer.fire(overdue(1))
+    assert membership.asked[1:] == [((ITALY, SOCCER), 3)]
+    assert membership.found is not None
+
+    assert membership.found(SOCCER, [])
+    assert membership.found(ITALY, [5])
+
+    assert not membership.found(SOCCER, [6])
+    assert not membership.found(TENNIS, [9])
+    assert peer.known(ROME, ITALY) == {ITALY: [5]}
+
+
+def test_it_is_asked_for_as_many_as_a_super_topic_table_holds_from_now_on() -> None:
+    peer, membership = looking_up(maintain_every_s=10, z=2)
+    assert membership.found is not None
+    membership.found(ITALY, [5, 6])
+
+    peer.draws(0)
+    peer.camcast.configure(ROME, {"z": 4})
+
+    assert membership.asked[1:] == [((ITALY,), 4)]
+    membership.found(ITALY, [5, 6, 7, 8])
+    assert peer.known(ROME, ITALY) == {ITALY: [5, 6, 7, 8]}
+
+
+def test_it_is_asked_again_when_upkeep_begins() -> None:
+    peer, membership = looking_up(maintain_every_s=0, z=2)
+    assert membership.found is not None
+    membership.found(ITALY, [5, 6])
+
+    peer.draws(0)
+    peer.camcast.configure(ROME, {"maintain_every_s": 5})
+
+    assert membership.asked[1:] == [((ITALY,), 2)]
+    assert membership.found(ITALY, [7, 8])
+    assert peer.known(ROME, ITALY) == {ITALY: [7, 8]}
 
 
 def test_processes_further_up_stand_in_until_nearer_ones_are_found() -> None:

@@ -334,6 +334,27 @@ def test_successors_take_the_places_of_those_who_are_not_among_them() -> None:
     assert list(one.views[PARENT]) == [3, 4, 5]
 
 
+def test_those_who_are_not_among_few_successors_stay_once_and_no_second_time() -> None:
+    one = table(x=[1, 2, 3])
+
+    one.clear(PARENT, [4])
+    one.merge(PARENT, [4])
+    assert sorted(one.views[PARENT]) == [1, 2, 4]
+
+    one.clear(PARENT, [4, 5])
+    one.merge(PARENT, [4, 5])
+    assert sorted(one.views[PARENT]) == [4, 5]
+
+
+def test_who_is_among_the_successors_again_may_be_missing_once_more_later() -> None:
+    one = table(x=[1, 2])
+
+    for successors, standing in (([2], [1, 2]), ([1], [1, 2]), ([2], [1, 2]), ([2], [2])):
+        one.clear(PARENT, successors)
+        one.merge(PARENT, successors)
+        assert sorted(one.views[PARENT]) == standing
+
+
 def test_nobody_makes_room_for_the_dead_alone() -> None:
     one = table(x=[1, 2, 3])
     one.bury(PARENT, 3)

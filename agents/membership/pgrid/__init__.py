@@ -2,10 +2,10 @@
 
 "P-Grid: A Self-Organizing Access Structure for P2P Information Systems" (Aberer). A process is
 registered under the hash of its topic with whoever is responsible for that key. Its topic table is
-a uniform sample of those registered, as large as the layer above wants it, drawn anew at every
-refresh; so are the processes of other topics that it is asked to look up.
+a uniform sample of those registered, as large as the layer above wants it for so many, drawn anew
+at every refresh; so are the processes of other topics that it is asked to look up.
 
-State: the table, and for whom of other topics it was asked; and, once for each peer (`node`), its
+State: the table with the last listing, and for whom of other topics it was asked; and, once for each peer (`node`), its
 path with references for each level (`trie`), the registrations that it holds (`registrations`),
 its own (`lookups`), meetings to come (`meetings`), and questions that wait for answers (`requests`,
 `search`).
@@ -55,6 +55,8 @@ class PGrid(Membership):
         super().__init__(port, setting, scope, population, carrier)
         self._node = node_of(setting)
         self._table: Sequence[PeerId] = ()
+        self._listed: tuple[int, Sequence[PeerId]] = (0, ())
+        """The last listing: how many were registered, and whom of them it named."""
         self._ready = False
         self._looked_up: dict[str, tuple[int, Found]] = {}
         """By topic: how many were asked for, and who wants to know."""
@@ -69,11 +71,13 @@ class PGrid(Membership):
     def leave(self) -> None:
         self._looked_up.clear()
         self._table = ()
+        self._listed = (0, ())
         self._ready = False
         self._node.deregister(self.scope)
 
     def resize(self, size: int) -> None:
         super().resize(size)
+        self._table = self._table[:size]
         self._node.lookups.resize(self.scope, size)
 
     def look_up(self, topics: Sequence[str], count: int, found: Found) -> None:
@@ -84,12 +88,17 @@ class PGrid(Membership):
     def on_message(self, sender: PeerId, message: ScopedMessage) -> None:
         raise RemoteError(f"pgrid takes no {type(message).__name__}")
 
-    def _on_listing(self, _registered: int, peers: Sequence[PeerId]) -> None:
-        self._table = peers
-        for topic in list(self._looked_up) if self._ready else ():
+    def _on_listing(self, registered: int, peers: Sequence[PeerId]) -> None:
+        # Who has just begun to answer for a topic hears of those registered within a refresh. So
+        # that nobody sends to few or none until then, the listing before this one counts as well.
+        registered_before, peers_before = self._listed
+        self._listed = (registered, peers)
+        self._table = list(dict.fromkeys((*peers, *peers_before)))[: self.population.size]
+        renewed, self._ready = self._ready, True
+        self.on_size(max(registered, registered_before) + 1)
+        for topic in list(self._looked_up) if renewed else ():
             self._search(topic)
-        if not self._ready:
-            self._ready = True
+        if not renewed:
             self.carrier.membership_ready()
 
     def _search(self, topic: str) -> None:
@@ -97,8 +106,8 @@ class PGrid(Membership):
         self._node.search_peers(topic, count, partial(self._on_found, topic))
 
     def _on_found(self, topic: str, _registered: int, peers: Sequence[PeerId]) -> None:
-        if peers and topic in self._looked_up:
-            self._looked_up[topic][1](topic, peers)
+        if topic in self._looked_up and not self._looked_up[topic][1](topic, peers):
+            del self._looked_up[topic]
 
 
 memberships.register(PGrid)

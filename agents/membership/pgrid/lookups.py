@@ -41,10 +41,11 @@ class Place(Protocol):
 class Registration:
     """This peer's own, in one topic."""
 
-    __slots__ = ("count", "listed", "on_listing", "under_way")
+    __slots__ = ("asked", "count", "listed", "on_listing", "under_way")
 
     def __init__(self, count: int, on_listing: OnListing) -> None:
-        self.count = count
+        self.count = self.asked = count
+        """How many are wanted, and for how many was asked last."""
         self.on_listing = on_listing
         self.listed = False
         self.under_way = False
@@ -131,6 +132,8 @@ class Lookups:
             if self._registrations.get(topic) is registration:
                 registration.listed = True
                 registration.on_listing(registered, peers)
+                if registration.asked != registration.count:
+                    self._renew(topic, registration)
             elif topic not in self._registrations and topic in self._holders:
                 # It was left while it was being registered.
                 place.port.send(self._holders[topic], Deregister(topic, self._next_version()))
@@ -148,19 +151,18 @@ class Lookups:
                 self._renew(topic, registration)
 
         if place.is_responsible(key_of(topic)):
-            count = registration.count
-            before = place.list_here(place.port.peer, topic, count)
+            registration.asked = registration.count
+            before = place.list_here(place.port.peer, topic, registration.count)
             place.register_here(place.port.peer, topic, version)
             listed(*before)
             return
+
+        def question(serial: int) -> OverlayMessage:
+            registration.asked = registration.count
+            return Register(serial, topic, version, registration.count)
+
         registration.under_way = True
-        self._ask(
-            topic,
-            lambda serial: Register(serial, topic, version, registration.count),
-            listed,
-            failed,
-            TRIES,
-        )
+        self._ask(topic, question, listed, failed, TRIES)
 
     def _ask(
         self,

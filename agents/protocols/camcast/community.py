@@ -66,24 +66,39 @@ class Community:
         self.tables: dict[str, SuperTable] = {}
         self.parameters = parameters
         self._follow_parents()
+        self.counted: int | None = None
+        """N, where the membership has counted."""
         self._derive(parameters)
         self.membership = setting.membership(
             port, setting, topic, Population(self._population(), self._table_size()), self
         )
+        self.membership.on_size = self._on_size
 
     def apply(self, parameters: CamcastParameters) -> None:
         """Take these parameters from now on."""
-        new_period = parameters.maintain_every_s != self.parameters.maintain_every_s
+        before = self.parameters
+        new_period = parameters.maintain_every_s != before.maintain_every_s
         self._derive(parameters)
         self.membership.resize(self._table_size())
         if new_period:
             self._start_upkeep()
+        if parameters.z != before.z or (self.keeps_up and not before.maintain_every_s):
+            for table in self.tables.values():
+                self._look_up_again(table)
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether super-topic tables are maintained, and not only completed and filled."""
+        return self.parameters.maintain_every_s > 0
 
     def _derive(self, parameters: CamcastParameters) -> None:
         """What follows from the parameters and the community's size."""
         self.parameters = parameters
         self.size = size = self._current_size()
         self.fanout = log_size(size, parameters.c)
+        if size == self.counted == 2 and parameters.c >= 0:
+            # ln 2 < 1, and N is counted as it grows: the first two are to know each other.
+            self.fanout = max(1, self.fanout)
         # "If the number of processes becomes very small, we make all processes propagate" (4.5.1).
         self.psel = (
             parameters.psel if parameters.psel is not None else min(1.0, parameters.g / size)
@@ -155,8 +170,7 @@ class Community:
         """Pass the event on and deliver it, if it is new here."""
         if not self.seen.add(event.id):
             return
-        if self.size != self._current_size():
-            self.apply(self.parameters)
+        self._follow_size()
         random = self.port.rng.random
         psel = self.psel if event.psel is None else event.psel
         for table in self.tables.values():
@@ -183,6 +197,8 @@ class Community:
         """One round of FIND_SUPER_CONTACT. It starts at super(t), not at t as Fig. 5 l.22 has it."""
         self._take_given_contacts(table)
         if table.complete:
+            # Whoever keeps them from now on is to know what for.
+            self._look_up_again(table)
             return
         looks_up = self.membership.looks_up
         if not (looks_up or self.setting.neighbourhood):
@@ -212,12 +228,26 @@ class Community:
             SearchTimeout(self.topic, table.parent, table.search_serial),
         )
 
-    def _on_found(self, topic: str, peers: Sequence[PeerId]) -> None:
+    def _look_up_again(self, table: SuperTable) -> None:
+        """Where the membership looks up contacts itself: renew what stands here."""
+        if self.membership.looks_up and table.views and self._takes_found(table, table.parent):
+            self.membership.look_up(tuple(table.views), self.parameters.z, self._on_found)
+
+    def _on_found(self, topic: str, peers: Sequence[PeerId]) -> bool:
         """From a membership that looks up contacts itself (5.2): whom to know of that topic now."""
+        wanted = False
         for table in self.tables.values():
-            if self.setting.topics.includes(topic, table.parent):
-                table.clear(topic, peers)
+            if self._takes_found(table, topic):
+                if self.keeps_up or not table.complete:
+                    table.clear(topic, peers)
                 self._hear_of(table, topic, peers)
+                wanted = wanted or self._takes_found(table, topic)
+        return wanted
+
+    def _takes_found(self, table: SuperTable, topic: str) -> bool:
+        """Whether the topic's processes have a place there."""
+        above = self.setting.topics.includes(topic, table.parent)
+        return above and not table.covered(topic) and (self.keeps_up or not table.full)
 
     def _take_given_contacts(self, table: SuperTable) -> None:
         for topic in table.nearest_first():
@@ -357,7 +387,15 @@ class Community:
         return self.setting.directory.community(self.topic)
 
     def _current_size(self) -> int:
-        return self.parameters.size or max(1, len(self._population()))
+        return self.parameters.size or self.counted or max(1, len(self._population()))
+
+    def _on_size(self, size: int) -> None:
+        self.counted = size
+        self._follow_size()
+
+    def _follow_size(self) -> None:
+        if self.size != self._current_size():
+            self.apply(self.parameters)
 
     def _table_size(self) -> int:
         b = self.parameters.b

@@ -30,13 +30,14 @@ class CamcastParameters(Parameters, frozen=True):
     psel: Annotated[float, Meta(ge=0, le=1)] | None = None
     """In place of g/N."""
     size: Annotated[int, Meta(ge=1)] | None = None
-    """N, where it is not to be taken from the directory."""
+    """N, where it is neither to be counted by the membership nor to be taken from the directory."""
     search_timeout_s: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """After how long a search for super-processes is widened and sent again (3.3); ours."""
     search_ttl: Annotated[int, Meta(ge=0, le=255)] = 4
     """How often a search is passed on (3.3, footnote 4); ours."""
     maintain_every_s: Seconds = 10.0
-    """The period of KEEP_TABLE_UPDATED (Fig. 6); 0 for never. The value is ours."""
+    """The period of KEEP_TABLE_UPDATED (Fig. 6). The value is ours. With 0 there is none, and who
+    stands in a super-topic table for the direct super-topic stays there, whatever the membership."""
     check_timeout_s: Annotated[float, Meta(gt=0, le=1e6)] = 1.0
     """How long a super-process may take to say that it is alive (3.4: "relies on timeouts")."""
     check_attempts: Annotated[int, Meta(ge=1, le=100)] = 3

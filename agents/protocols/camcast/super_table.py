@@ -37,11 +37,18 @@ class SuperTable:
         self.found_dead: list[Entry] = []
         """Whom our own last check found dead. Others are told of these alone: if hearsay were
         passed on, a false alarm would never end."""
+        self._overdue: list[Entry] = []
+        """Who was not among those to be known when these were last named, and still stands here."""
 
     @property
     def complete(self) -> bool:
         """Whether it holds processes of the direct super-topic, so that no search is needed."""
         return self.parent in self.views
+
+    @property
+    def full(self) -> bool:
+        """Whether it holds as many of these as it may."""
+        return self.complete and self.views[self.parent].full
 
     @property
     def entries(self) -> list[Entry]:
@@ -84,10 +91,18 @@ class SuperTable:
 
     def clear(self, topic: str, successors: Sequence[PeerId]) -> None:
         """Make room for these, who are to take the place of the topic's processes; those among them
-        who stand here already stay."""
+        who stand here already stay. So do others, as far as there is room, but not twice in a row:
+        a few newcomers are no reason to let go of all."""
         view = self.views.get(topic)
-        if view is not None and any((topic, peer) not in self.dead for peer in successors):
-            self.views[topic] = View(self.capacity, [p for p in view if p in successors])
+        fresh = [peer for peer in successors if (topic, peer) not in self.dead]
+        if view is None or not fresh:
+            return
+        room = max(0, self.capacity - len(fresh))
+        others = [peer for peer in view if peer not in successors]
+        late = [peer for peer in others if (topic, peer) not in self._overdue][:room]
+        self._overdue = [entry for entry in self._overdue if entry[0] != topic]
+        self._overdue += [(topic, peer) for peer in late]
+        self.views[topic] = View(self.capacity, [p for p in view if p in successors or p in late])
 
     def bury(self, topic: str, peer: PeerId) -> None:
         view = self.views.get(topic)
