@@ -45,14 +45,20 @@ UNPACK = """
 set -e
 cd "$1/code"
 if [ ! -e "$2" ]; then
-  rm -rf "$2.new"
-  mkdir "$2.new"
-  tar -xzf "$2.tar.gz" -C "$2.new" --no-same-owner
-  mkdir -p "../environments/$3"
-  ln -s "../../environments/$3" "$2.new/.venv"
-  mv -T "$2.new" "$2"
+  # Another call, or this one before it was cut, may be doing the same: who is first puts it in place.
+  new=$(mktemp -d "$2.new.XXXXXXXX")
+  {
+    tar -xzf "$4" -C "$new" --no-same-owner &&
+      mkdir -p "../environments/$3" &&
+      ln -s "../../environments/$3" "$new/.venv" &&
+      chmod 755 "$new" &&
+      mv -T "$new" "$2"
+  } || [ -x "$2/bin/testbed" ]
+  rm -rf "$new"
 fi
-rm -f "$2.tar.gz"
+rm -f "$4"
+# What is unfinished has a dot in its name; nobody works on it any more.
+find . -mindepth 1 -maxdepth 1 -name '*.*' -mtime +1 -exec rm -rf -- {} +
 """
 FIND_PROJECT = """
 case $1 in '~/'*) set -- "$HOME/${1#??}" ;; esac
@@ -79,12 +85,12 @@ class Session:
         tree = pack() if remote_path is None else None
         self._connection.open()
         state = self._steadily(lambda: self._connection.run(MAKE_STATE).strip())
+        job = notes.new_job()
         if tree is not None:
             home = f"{state}/code/{tree.name}"
-            self._steadily(lambda: self._ship_code(state, tree))
+            self._steadily(lambda: self._ship_code(state, tree, job))
         else:
             home = self._steadily(lambda: self._find_project(str(remote_path)))
-        job = notes.new_job()
         note = Note(
             job=job,
             target=str(self._connection.target),
@@ -151,10 +157,11 @@ class Session:
         self._steadily(job.remove)
         return code
 
-    def _ship_code(self, state: str, tree: Tree) -> None:
+    def _ship_code(self, state: str, tree: Tree, job: str) -> None:
+        """The archive has the job's name in its own, for others may send the same code meanwhile."""
         if self._connection.run(HAS_CODE, f"{state}/code/{tree.name}"):
             return
-        name = f"{tree.name}.tar.gz"
+        name = f"{tree.name}.{job}.tar.gz"
         with (
             tempfile.TemporaryDirectory(prefix="testbed-") as folder,
             progress("sending our code", len(tree.archive)) as advance,
@@ -162,7 +169,7 @@ class Session:
             archive = Path(folder, name)
             archive.write_bytes(tree.archive)
             transfer.send(self._connection, {name: archive}, f"{state}/code", advance)
-        self._connection.run(UNPACK, state, tree.name, tree.environments)
+        self._connection.run(UNPACK, state, tree.name, tree.environments, name)
 
     def _find_project(self, remote_path: str) -> str:
         try:

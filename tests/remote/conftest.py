@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.remote.tree import PARTS
+from testbed.remote.tree import PARTS, Tree, pack
+from testbed.runs import COMMIT_FILE
 from tests.support.command_line import REPOSITORY
 from tests.support.ssh_server import PORT, SERVER, TARGET, Server, machine
+
+COMMIT = "0123456789ab"
 
 STAND_IN = """#!/bin/sh
 # Prints, writes a run, waits to be told to go on, and ends as it is told.
@@ -99,7 +102,15 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copytree(path, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
         elif path.exists():
             shutil.copy(path, copy / part)
+    (copy / COMMIT_FILE).write_text(COMMIT)
     return copy
+
+
+@pytest.fixture
+def tree(source: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """Our code as the user packs it."""
+    monkeypatch.setattr("testbed.remote.tree.versions", lambda: {"testbed": COMMIT})
+    return pack(source)
 
 
 @pytest.fixture

@@ -1,14 +1,21 @@
 """Commands on another machine, over a real SSH server."""
 
+import io
 import json
+import os
 import signal
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 from threading import Thread
 
 import pytest
 
 from testbed.remote.connection import Connection, Target, Unreachable
 from testbed.remote.session import Session
+from testbed.remote.tree import Tree
 from tests.remote.conftest import User
 from tests.support.command_line import refusal
 from tests.support.ssh_server import TARGET, Server, provide_environment, until
@@ -83,6 +90,82 @@ class TestWithOurOwnCode:
         done = user.run("simulate", "small.yaml")
         assert done.returncode == 2
         assert "small.yaml:8:11: duration: " in done.stderr
+
+
+SLOW_TAR = """#!/bin/sh
+# The first one waits to be told to go on.
+if mkdir "$HOME/unpacking" 2>/dev/null; then
+  while [ ! -e "$HOME/go" ]; do sleep 0.05; done
+fi
+exec /usr/bin/tar "$@"
+"""
+
+
+class TestTwoFirstCallsAtOnce:
+    def test_one_unpacks_while_the_other_does(self, server: Server, user: User, tree: Tree) -> None:
+        provide_environment(server, user.source)
+        server.provide("tar", SLOW_TAR)
+        slow = user.start("protocols")
+        until((server.home / "unpacking").exists, "the first one unpacking")
+        quick = user.run("protocols")
+        go_on(server)
+        output, errors = slow.communicate()
+        assert (quick.returncode, quick.stderr) == (0, "")
+        assert (slow.returncode, output, errors) == (0, quick.stdout, "")
+        self.assert_all_of_the_code_is_there_once(server, tree)
+
+    def test_one_sends_while_the_other_does(
+        self,
+        server: Server,
+        user: User,
+        tree: Tree,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setenv("HOME", str(user.home))
+        monkeypatch.chdir(user.folder)
+        provide_environment(server, user.source)
+        monkeypatch.setattr("testbed.remote.session.pack", lambda: tree)
+        others: list[CompletedProcess[str]] = []
+
+        @contextmanager
+        def interrupted_by_the_other(what: str, _total: int) -> Iterator[Callable[[int], None]]:
+            def advance(count: int) -> None:
+                if count and what == "sending our code" and not others:
+                    others.append(user.run("protocols"))
+
+            yield advance
+
+        monkeypatch.setattr("testbed.remote.session.progress", interrupted_by_the_other)
+        connection = Connection(Target.parse(TARGET), user.identity)
+        with closing(connection):
+            assert Session(connection).run(["protocols"], {}, None) == 0
+        assert [(other.returncode, other.stderr) for other in others] == [(0, "")]
+        self.assert_all_of_the_code_is_there_once(server, tree)
+
+    def assert_all_of_the_code_is_there_once(self, server: Server, tree: Tree) -> None:
+        (code,) = (server.state / "code").iterdir()
+        assert code.name == tree.name
+        with tarfile.open(fileobj=io.BytesIO(tree.archive)) as archive:
+            for entry in archive:
+                content = archive.extractfile(entry)
+                assert content is not None
+                assert (code / entry.name).read_bytes() == content.read()
+
+
+def test_what_calls_left_that_were_killed_is_cleared_away_after_a_while(
+    server: Server, user: User, tree: Tree
+) -> None:
+    provide_environment(server, user.source)
+    code = server.state / "code"
+    (code / "0123.new.x").mkdir(parents=True)
+    (code / "0123.new.x" / "file").touch()
+    for name in ("0123.job.tar.gz.part", "4567.job.tar.gz.part", "89ab"):
+        (code / name).touch()
+    for name in ("0123.new.x", "0123.job.tar.gz.part", "89ab"):
+        os.utime(code / name, (0, 0))
+    assert user.run("protocols").returncode == 0
+    kept = {"4567.job.tar.gz.part", "89ab", tree.name}
+    assert {path.name for path in code.iterdir()} == kept
 
 
 class TestStreamsAndCodes:
