@@ -69,6 +69,7 @@ CODE = 'cd "$1" && if [ -s code ]; then cat code; fi'
 INTERRUPT = 'cd "$1" && read -r group <group && kill -s INT -- "-$group"'
 RESIZE = 'cd "$1" && read -r tty <tty && stty -F "$tty" rows "$2" cols "$3"'
 WRITE = 'umask 077 && mkdir -p -- "${1%/*}" && cat >"$1"'
+IS_THERE = 'if [ -d "$1" ]; then echo yes; fi'
 REMOVE = 'rm -rf -- "$1"'
 
 
@@ -101,6 +102,9 @@ class Job:
         for name, text in scripts.items():
             self._connection.run(WRITE, f"{self.folder}/{name}", given=text.encode())
         self._connection.run('umask 077 && mkdir -p -- "$1"', self.root + in_folder)
+
+    def is_there(self) -> bool:
+        return bool(self._connection.run(IS_THERE, self.folder))
 
     def start(self) -> None:
         self._connection.run(START, self.folder)

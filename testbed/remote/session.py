@@ -103,59 +103,93 @@ class Session:
             places=[str(place) for place in asked.places],
             terminal=_terminal(),
         )
-        return self._carry_out(note)
+        with notes.held(job) as path:
+            return self._carry_out(note, path)
 
     def resume(self) -> int:
-        """Pick up the oldest job that was left there."""
+        """Pick up the oldest job that was left there and that nobody follows."""
         target = str(self._connection.target)
         left = notes.left_on(target)
         if not left:
             raise LocalError(f"nothing was left on {target}: there is nothing to resume")
         self._connection.open()
-        note = left[0]
-        _say(f"picking up `testbed {note.shown}` on {target}")
-        code = self._carry_out(note)
-        if left[1:]:
-            _say(f"{len(left) - 1} more left there: `{_resume(target)}` again picks up the next")
-        return code
-
-    def _carry_out(self, note: Note) -> int:
-        job = Job(self._connection, f"{note.state}/jobs/{note.job}")
-        with notes.held(note.job) as path:
-            notes.write(path, note)
+        followed: list[LocalError] = []
+        for number, note in enumerate(left, 1):
             try:
-                if not note.offsets:
-                    self._steadily(lambda: self._ship_files(note, job))
-                    self._steadily(lambda: self._prepare(note, job))
-                    # From here on it may run there, be it that we are cut off before we know.
-                    note.offsets = {"out": 0, "err": 0}
-                    notes.write(path, note)
-                code = self._see_through(note, job, path)
-            except BaseException:
-                if note.offsets:
-                    _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
-                else:
-                    path.unlink()
-                    with suppress(Lost, LocalError):
-                        job.remove()
-                raise
-            path.unlink()
-        if code is None:
+                code = self._pick_up(note.job)
+            except notes.Followed as error:
+                followed.append(error)
+                continue
+            if code is not None:
+                if left[number:]:
+                    _say(f"{len(left) - number} more left there: `{_resume(target)}` goes on")
+                return code
+        if followed:
+            raise followed[0]
+        raise LocalError(f"nothing else was left on {target}: there is nothing to resume")
+
+    def _pick_up(self, job: str) -> int | None:
+        """Its exit code, or None if there is nothing of it to be picked up any more."""
+        with notes.held(job) as path:
+            note = notes.read(path)
+            if note is None:
+                return None
+            if note.offsets and not note.brought_back and not self._is_there(note):
+                path.unlink()
+                _say(
+                    f"`testbed {note.shown}` of {note.folder} is no longer on {note.target}: its "
+                    "results are lost, run it again"
+                )
+                return None
+            _say(f"picking up `testbed {note.shown}` on {note.target}")
+            return self._carry_out(note, path)
+
+    def _is_there(self, note: Note) -> bool:
+        return self._steadily(self._job_of(note).is_there)
+
+    def _job_of(self, note: Note) -> Job:
+        return Job(self._connection, f"{note.state}/jobs/{note.job}")
+
+    def _carry_out(self, note: Note, path: Path) -> int:
+        """What the note says, which lies at this path and is ours to work on."""
+        job = self._job_of(note)
+        notes.write(path, note)
+        try:
+            if not note.offsets:
+                self._steadily(lambda: self._ship_files(note, job))
+                self._steadily(lambda: self._prepare(note, job))
+                # From here on it may run there, be it that we are cut off before we know.
+                note.offsets = {"out": 0, "err": 0}
+                notes.write(path, note)
+            if not note.brought_back:
+                self._see_through(note, job, path)
+            self._steadily(job.remove)
+        except BaseException:
+            if note.offsets:
+                _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
+            else:
+                path.unlink()
+                with suppress(Lost, LocalError):
+                    job.remove()
+            raise
+        path.unlink()
+        if note.code is None:
             _say(f"{note.target} was restarted or ended the command: it has no exit code")
             return KILLED
-        return code
+        return note.code
 
-    def _see_through(self, note: Note, job: Job, path: Path) -> int | None:
+    def _see_through(self, note: Note, job: Job, path: Path) -> None:
         follower = Follower(self._connection, job, note.offsets)
         self._steadily(job.start)
         try:
             self._steadily(follower.follow)
         finally:
             notes.write(path, note)
-        code = self._steadily(job.code)
+        note.code = self._steadily(job.code)
         self._steadily(lambda: self._bring_back(note, job))
-        self._steadily(job.remove)
-        return code
+        # Before it is removed there: afterwards nobody could tell that it is all here.
+        note.brought_back = True
+        notes.write(path, note)
 
     def _ship_code(self, state: str, tree: Tree, job: str) -> None:
         """The archive has the job's name in its own, for others may send the same code meanwhile."""

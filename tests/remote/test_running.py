@@ -3,12 +3,13 @@
 import io
 import json
 import os
+import shutil
 import signal
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from subprocess import CompletedProcess
+from subprocess import CompletedProcess, Popen
 from threading import Thread
 
 import pytest
@@ -92,6 +93,13 @@ class TestWithOurOwnCode:
         assert "small.yaml:8:11: duration: " in done.stderr
 
 
+WAITING_RM = """#!/bin/sh
+# What removes a job waits for ever, once.
+case $* in
+  */jobs/*) if mkdir "$HOME/removing" 2>/dev/null; then exec sleep infinity; fi ;;
+esac
+exec /usr/bin/rm "$@"
+"""
 SLOW_TAR = """#!/bin/sh
 # The first one waits to be told to go on.
 if mkdir "$HOME/unpacking" 2>/dev/null; then
@@ -284,17 +292,6 @@ class TestACutConnection:
         assert again.returncode == 2
         assert refusal(again) == f"nothing was left on {TARGET}: there is nothing to resume"
 
-    def test_one_job_is_not_followed_twice(self, server: Server, user: User, stand_in: str) -> None:
-        process = user.start(stand_in, "simulate")
-        assert process.stdout is not None
-        process.stdout.readline()
-        done = user.run("--resume")
-        assert done.returncode == 2
-        assert "another testbed follows job" in done.stderr
-        go_on(server)
-        process.communicate()
-        assert process.returncode == 0
-
     def test_who_gives_up_is_told_how_to_go_on(
         self,
         server: Server,
@@ -322,4 +319,98 @@ class TestACutConnection:
         go_on(server)
         done = user.run("--resume")
         assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "went on")
+        assert server.jobs() == user.notes() == []
+
+
+class TestPickingUp:
+    def start(self, user: User, *words: str) -> Popen[str]:
+        process = user.start(*words)
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("words: ")
+        return process
+
+    def leave(self, user: User, *words: str) -> None:
+        process = self.start(user, *words)
+        process.kill()
+        process.communicate()
+
+    def test_one_job_is_not_followed_twice(self, server: Server, user: User, stand_in: str) -> None:
+        process = self.start(user, stand_in, "simulate")
+        done = user.run("--resume")
+        assert done.returncode == 2
+        assert "another testbed follows job" in refusal(done)
+        go_on(server)
+        process.communicate()
+        assert process.returncode == 0
+
+    def in_order(self, user: User) -> list[str]:
+        """The last words of what was left, in the order in which it will be picked up."""
+        return [
+            json.loads(path.read_bytes())["command"][-1]
+            for path in user.notes()
+            if path.suffix == ".json"
+        ]
+
+    def test_one_that_is_followed_keeps_nobody_from_the_next(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        processes = {word: self.start(user, stand_in, "simulate", word) for word in "ab"}
+        older, younger = self.in_order(user)
+        processes[older].send_signal(signal.SIGSTOP)
+        processes[younger].kill()
+        processes[younger].communicate()
+        go_on(server, 3)
+        done = user.run("--resume")
+        processes[older].send_signal(signal.SIGCONT)
+        processes[older].communicate()
+        assert done.returncode == 3
+        assert done.stdout == f"words: simulate {younger}\nwent on\n"
+        assert processes[older].returncode == 3
+        assert server.jobs() == user.notes() == []
+
+    def test_one_that_is_gone_there_is_told_of_once_and_the_next_picked_up(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        for word in ("a b", "c d"):
+            self.leave(user, stand_in, "simulate", word)
+        gone, kept = self.in_order(user)
+        go_on(server, 3)
+        until(lambda: not busy(server), "the end")
+        shutil.rmtree(server.jobs()[0])
+        done = user.run("--resume")
+        assert done.returncode == 3
+        assert done.stdout == f"words: simulate {kept}\nwent on\n"
+        lost = f"`testbed simulate '{gone}'` of {user.folder} is no longer on {TARGET}"
+        assert lost in done.stderr
+        assert server.jobs() == user.notes() == []
+
+    def test_when_the_only_one_is_gone_there_is_nothing_to_resume(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        self.leave(user, stand_in, "simulate")
+        go_on(server)
+        until(lambda: not busy(server), "the end")
+        shutil.rmtree(server.state)
+        done = user.run("--resume")
+        assert done.returncode == 2
+        lost, nothing = done.stderr.splitlines()
+        assert "its results are lost" in lost
+        assert nothing.startswith(f"testbed: nothing else was left on {TARGET}: ")
+        assert user.notes() == []
+
+    def test_what_was_brought_back_before_it_could_be_removed_there_is_not_lost(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        server.provide("rm", WAITING_RM)
+        go_on(server, 3)
+        process = user.start(stand_in, "simulate")
+        until((server.home / "removing").exists, "the removal")
+        process.kill()
+        process.communicate()
+        (job,) = server.jobs()
+        shutil.rmtree(job)
+        done = user.run("--resume")
+        assert done.returncode == 3
+        assert "lost" not in done.stderr
+        assert (user.folder / "runs/a-run/manifest.json").exists()
         assert server.jobs() == user.notes() == []
