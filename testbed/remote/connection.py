@@ -21,11 +21,11 @@ from pathlib import Path
 import paramiko
 
 from agents.core.errors import LocalError
+from testbed.remote.known_hosts import KNOWN_HOSTS, KnownKey, known_keys, name_of
 
 # What it would log is said by us, in a sentence.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
-KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
 KEY_FILES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 CONNECT_S = 30.0
 KEEP_ALIVE_S = 3
@@ -77,7 +77,7 @@ class Target:
     @property
     def known_as(self) -> str:
         """Its name in `known_hosts`."""
-        return self.host if self.port == 22 else f"[{self.host}]:{self.port}"
+        return name_of(self.host, self.port)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -112,10 +112,13 @@ class Connection:
         transport = paramiko.Transport(wire)
         transport.banner_timeout = transport.auth_timeout = CONNECT_S
         try:
-            known = _known_keys(self.target.known_as)
-            _prefer(transport, known)
+            known = known_keys(self.target.known_as)
+            trusted = [known_key for known_key in known if not known_key.revoked]
+            # As OpenSSH has it, only where nothing is known of the port.
+            for_any_port = [] if trusted else known_keys(name_of(self.target.host, 22))
+            _prefer(transport, trusted or for_any_port)
             transport.start_client(timeout=CONNECT_S)
-            _check_host_key(self.target, transport.get_remote_server_key(), known)
+            _check_host_key(self.target, transport.get_remote_server_key(), known, for_any_port)
             self._authenticate(transport)
             transport.set_keepalive(KEEP_ALIVE_S)
         except (paramiko.SSHException, EOFError, OSError) as error:
@@ -232,7 +235,7 @@ class Connection:
         if self._identity is not None:
             yield str(self._identity), self._load(self._identity)
         for key in paramiko.Agent().get_keys():
-            yield f"the agent's {_fingerprint(key)}", key
+            yield f"the agent's {_fingerprint(key.asbytes())}", key
         if self._identity is None:
             for path in (Path(name).expanduser() for name in KEY_FILES):
                 if path.is_file():
@@ -266,69 +269,34 @@ class Connection:
         self._passphrases[path] = getpass.getpass(f"{before}Passphrase of {path}: ")
 
 
-@dataclass(frozen=True)
-class _KnownKey:
-    key: paramiko.PKey
-    revoked: bool
-
-
-def _known_keys(name: str) -> list[_KnownKey]:
-    """What the files say of this host. A host may have several keys, also of one kind."""
-    found = []
-    for path in (Path(file).expanduser() for file in KNOWN_HOSTS):
-        if not path.is_file():
-            continue
-        for line in path.read_text(errors="replace").splitlines():
-            marker, _, rest = line.strip().partition(" ")
-            revoked = marker == "@revoked"
-            entry = _entry(rest if revoked else line.strip())
-            if entry is not None and entry.key is not None and _is_about(entry, name):
-                found.append(_KnownKey(entry.key, revoked))
-    return found
-
-
-def _entry(line: str) -> paramiko.hostkeys.HostKeyEntry | None:
-    if not line or line.startswith(("#", "@")):
-        return None
-    try:
-        return paramiko.hostkeys.HostKeyEntry.from_line(line)
-    except (paramiko.SSHException, ValueError):
-        return None  # somebody else's line, which other programs may understand
-
-
-def _is_about(entry: paramiko.hostkeys.HostKeyEntry, name: str) -> bool:
-    alone = paramiko.HostKeys()
-    for hostname in entry.hostnames or ():
-        assert entry.key is not None
-        alone.add(hostname, entry.key.get_name(), entry.key)
-    return alone.lookup(name) is not None
-
-
-def _prefer(transport: paramiko.Transport, known: list[_KnownKey]) -> None:
+def _prefer(transport: paramiko.Transport, known: list[KnownKey]) -> None:
     """Ask for a kind of key that we know, of the several that a server has."""
-    kinds = {known_key.key.get_name() for known_key in known}
+    kinds = {known_key.kind for known_key in known}
     if "ssh-rsa" in kinds:
         kinds |= {"rsa-sha2-512", "rsa-sha2-256"}
     options = transport.get_security_options()
     options.key_types = sorted(options.key_types, key=lambda kind: kind not in kinds)
 
 
-def _check_host_key(target: Target, key: paramiko.PKey, known: list[_KnownKey]) -> None:
-    shown = f"{key.get_name()} key {_fingerprint(key)}"
-    same = [known_key for known_key in known if known_key.key.asbytes() == key.asbytes()]
+def _check_host_key(
+    target: Target, key: paramiko.PKey, known: list[KnownKey], for_any_port: list[KnownKey]
+) -> None:
+    shown = f"{key.get_name()} key {_fingerprint(key.asbytes())}"
+    same = [one for one in (*known, *for_any_port) if one.blob == key.asbytes()]
     if any(known_key.revoked for known_key in same):
-        raise Refused(f"{target.host} has the {shown}, which {KNOWN_HOSTS[0]} marks as revoked")
+        raise Refused(f"{target.host} has the {shown}, which {KNOWN_HOSTS} marks as revoked")
     if same:
         return
-    if not any(not known_key.revoked for known_key in known):
+    trusted = [known_key for known_key in known if not known_key.revoked]
+    if not trusted:
         raise Refused(
-            f"{target.known_as} is not in {KNOWN_HOSTS[0]}, and shows the {shown}: compare that with "
+            f"{target.known_as} is not in {KNOWN_HOSTS}, and shows the {shown}: compare that with "
             "what `ssh-keygen -lf` says of the key in /etc/ssh there, and if it is the same, "
             f"`{_ssh(target)}` adds it"
         )
-    before = ", ".join(_fingerprint(known_key.key) for known_key in known)
+    before = ", ".join(_fingerprint(known_key.blob) for known_key in trusted)
     raise Refused(
-        f"{target.known_as} shows the {shown}, and {KNOWN_HOSTS[0]} has another ({before}): somebody "
+        f"{target.known_as} shows the {shown}, and {KNOWN_HOSTS} has another ({before}): somebody "
         "may be in between; only if you know why it changed, remove the old one with "
         f"`ssh-keygen -R '{target.known_as}'` and add the new one with `{_ssh(target)}`"
     )
@@ -339,6 +307,6 @@ def _ssh(target: Target) -> str:
     return f"ssh{port} {target.user}@{target.host}"
 
 
-def _fingerprint(key: paramiko.PKey) -> str:
-    digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+def _fingerprint(key: bytes) -> str:
+    digest = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
     return f"SHA256:{digest}"

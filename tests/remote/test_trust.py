@@ -55,6 +55,27 @@ class TestHostKeys:
         assert done.returncode == 2
         assert "marks as revoked" in refusal(done)
 
+    def test_one_that_is_revoked_for_all_hosts_is_refused_although_it_is_known(
+        self, server: Server, user: User
+    ) -> None:
+        line = user.known_hosts.read_text()
+        _, key = line.split(" ", 1)
+        user.known_hosts.write_text(f"{line}@revoked\t*\t{key}")
+        done = user.run("protocols")
+        assert done.returncode == 2
+        assert "marks as revoked" in refusal(done)
+        assert "Accepted" not in server.log
+
+    def test_one_that_is_known_for_the_name_alone_will_do_for_any_port(
+        self, server: Server, user: User, stand_in: str
+    ) -> None:
+        _, key = user.known_hosts.read_text().split(" ", 1)
+        user.known_hosts.write_text(f"{SERVER} {key}")
+        (server.home / "go").write_text("0")
+        assert user.run(stand_in, "simulate").returncode == 0
+        user.known_hosts.write_text(f"{SERVER} {key}@revoked {SERVER} {key}")
+        assert "marks as revoked" in refusal(user.run(stand_in, "simulate"))
+
     def test_one_of_several_and_a_hashed_name_will_do(
         self, server: Server, user: User, stand_in: str
     ) -> None:
