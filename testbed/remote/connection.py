@@ -10,6 +10,7 @@ import getpass
 import hashlib
 import logging
 import os
+import re
 import shlex
 import socket
 import sys
@@ -26,13 +27,19 @@ from testbed.remote.known_hosts import KNOWN_HOSTS, KnownKey, known_keys, name_o
 # What it would log is said by us, in a sentence.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
+PLACE = re.compile(
+    r"(?P<name>[^\[\]:]+)(:(?P<port>[0-9]{1,5}))?"
+    r"|\[(?P<address>[^\[\]]+)\](:(?P<its_port>[0-9]{1,5}))?"
+    r"|(?P<bare_address>[^\[\]:]*:[^\[\]:]*:[^\[\]]*)"
+)
+"""A host with or without a port; an IPv6 address has its colons, and brackets if it has a port."""
 KEY_FILES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 CONNECT_S = 30.0
 KEEP_ALIVE_S = 3
 SILENCE_MS = 10_000
 """A server that has not acknowledged what we sent for so long is cut off; a guess of ours."""
 PASSPHRASES = 3
-"""How often a wrong one may be typed."""
+"""How often it is asked for."""
 
 
 class Unreachable(OSError):
@@ -58,21 +65,14 @@ class Target:
     @classmethod
     def parse(cls, text: str) -> "Target":
         user, at, place = text.rpartition("@")
-        host, colon, port = place.rpartition(":")
-        if place.startswith("[") and "]" in place:
-            host, _, port = place[1:].partition("]")
-            colon, port = port[:1], port[1:]
-        elif not colon or place.count(":") > 1:
-            host, colon, port = place, "", ""
-        if (
-            not host
-            or (at and not user)
-            or (colon and not (port.isdigit() and 0 < int(port) < 65536))
-        ):
+        found = PLACE.fullmatch(place)
+        port = int(found["port"] or found["its_port"] or 22) if found else 0
+        if not found or (at and not user) or not 0 < port < 65536:
             raise LocalError(
                 f"--on {text}: must be user@host or user@host:port, such as me@lab.example:2222"
             )
-        return cls(user or getpass.getuser(), host, int(port) if colon else 22)
+        host = found["name"] or found["address"] or found["bare_address"]
+        return cls(user or getpass.getuser(), host, port)
 
     @property
     def known_as(self) -> str:
@@ -93,6 +93,8 @@ class Connection:
         self.target = target
         self._identity = identity
         self._passphrases: dict[Path, str] = {}
+        self._taken: tuple[str, paramiko.PKey] | None = None
+        """The key by which we were let in before."""
         self._transport: paramiko.Transport | None = None
         self._sftp: paramiko.SFTPClient | None = None
 
@@ -123,7 +125,8 @@ class Connection:
             transport.set_keepalive(KEEP_ALIVE_S)
         except (paramiko.SSHException, EOFError, OSError) as error:
             transport.close()
-            raise Unreachable(f"{where} does not answer as an SSH server should: {error}") from None
+            what = str(error) or "it hangs up"
+            raise Unreachable(f"{where} does not answer as an SSH server should: {what}") from None
         except BaseException:
             transport.close()
             raise
@@ -203,8 +206,9 @@ class Connection:
         return self._transport.is_active()
 
     def _authenticate(self, transport: paramiko.Transport) -> None:
-        tried = []
-        for name, key in self._keys():
+        tried: list[str] = []
+        unusable: list[str] = []
+        for name, key in self._keys(unusable):
             try:
                 left = transport.auth_publickey(self.target.user, key)
             except paramiko.BadAuthenticationType as error:
@@ -213,9 +217,13 @@ class Connection:
                     "set PubkeyAuthentication yes there"
                 ) from None
             except paramiko.SSHException:
+                # After refusals it has had enough of us; before any, it is the line.
+                if not (transport.is_active() or tried):
+                    raise EOFError("it hung up while we logged in") from None
                 tried.append(name)
             else:
                 if not left:
+                    self._taken = name, key
                     return
                 raise Refused(
                     f"{self.target} wants more than a key ({', '.join(left)}), which cannot be given"
@@ -225,13 +233,17 @@ class Connection:
         offered = (
             f"took none of the keys offered ({', '.join(tried)})" if tried else "was offered no key"
         )
+        passed_over = f" ({'; '.join(unusable)})" if unusable else ""
         raise Refused(
-            f"{self.target} {offered}: name the right one with --identity FILE or add it to your "
-            "agent with ssh-add, and see that it is in ~/.ssh/authorized_keys there"
+            f"{self.target} {offered}{passed_over}: name the right one with --identity FILE or add "
+            "it to your agent with ssh-add, and see that it is in ~/.ssh/authorized_keys there"
         )
 
-    def _keys(self) -> Iterator[tuple[str, paramiko.PKey]]:
-        """The one that was asked for, then the agent's, then the usual files."""
+    def _keys(self, unusable: list[str]) -> Iterator[tuple[str, paramiko.PKey]]:
+        """The one that was asked for, then the agent's, then the usual files; when we come back, first
+        the one that was taken before. Says why one of the usual files is passed over."""
+        if self._taken is not None:
+            yield self._taken
         if self._identity is not None:
             yield str(self._identity), self._load(self._identity)
         for key in paramiko.Agent().get_keys():
@@ -239,22 +251,29 @@ class Connection:
         if self._identity is None:
             for path in (Path(name).expanduser() for name in KEY_FILES):
                 if path.is_file():
-                    yield str(path), self._load(path)
+                    try:
+                        yield str(path), self._load(path)
+                    except Refused as error:
+                        unusable.append(str(error))
 
     def _load(self, path: Path) -> paramiko.PKey:
-        for _ in range(PASSPHRASES + 1):
+        asked = 0
+        while True:
             try:
                 # cryptography's loaders want bytes and paramiko's own take both.
                 return paramiko.PKey.from_path(path, self._passphrase_of(path))  # type: ignore[arg-type]
             except OSError as error:
                 raise Refused(f"{path} cannot be read: {error.strerror}") from None
             except (paramiko.PasswordRequiredException, TypeError):
-                self._ask_passphrase(path, "")
+                before = ""
             except (ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as error:
                 if path not in self._passphrases:
                     raise Refused(f"{path} is no private key that can be used: {error}") from None
-                self._ask_passphrase(path, "That is not it. ")
-        raise Refused(f"{path}: the passphrase is wrong")
+                before = "That is not it. "
+            if asked == PASSPHRASES:
+                raise Refused(f"{path}: the passphrase is wrong")
+            self._ask_passphrase(path, before)
+            asked += 1
 
     def _passphrase_of(self, path: Path) -> bytes | None:
         known = self._passphrases.get(path)
@@ -266,7 +285,10 @@ class Connection:
                 f"{path} needs a passphrase and there is no terminal to ask for it: "
                 f"add the key to your agent with ssh-add {path}"
             )
-        self._passphrases[path] = getpass.getpass(f"{before}Passphrase of {path}: ")
+        try:
+            self._passphrases[path] = getpass.getpass(f"{before}Passphrase of {path}: ")
+        except EOFError:
+            raise Refused(f"{path}: no passphrase was given") from None
 
 
 def _prefer(transport: paramiko.Transport, known: list[KnownKey]) -> None:
