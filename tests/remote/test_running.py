@@ -3,11 +3,13 @@
 import io
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from subprocess import CompletedProcess, Popen
 from threading import Thread
@@ -241,6 +243,38 @@ class TestInterrupting:
         assert server.jobs() == user.notes() == []
 
 
+def has_some(paths: list[Path]) -> bool:
+    with suppress(FileNotFoundError):
+        return any(path.stat().st_size for path in paths)
+    return False
+
+
+@contextmanager
+def slowly(server: Server) -> Iterator[None]:
+    """As long as this lasts, files take a while in both directions."""
+    here = ["tc", "qdisc"]
+    there = server.inside("tc", "qdisc")
+    rate = ["root", "tbf", "rate", "8mbit", "burst", "64kb", "latency", "400ms"]
+    for tool, wire in ((here, "client"), (there, "eth0")):
+        subprocess.run([*tool, "add", "dev", wire, *rate], check=True)
+    yield
+    for tool, wire in ((here, "client"), (there, "eth0")):
+        subprocess.run([*tool, "del", "dev", wire, "root"], check=True)
+
+
+def test_how_far_files_have_come_is_shown_on_a_terminal(
+    server: Server, user: User, stand_in: str
+) -> None:
+    (user.folder / "big.bin").write_bytes(bytes(4_000_000))
+    launcher = server.home / "checkout/bin/testbed"
+    launcher.write_text("#!/bin/sh\nmkdir runs && cp big.bin runs/copy\n")
+    terminal = user.on_a_terminal(stand_in, "simulate", "big.bin", identity=user.identity)
+    code, shown = terminal.end()
+    assert code == 0, shown
+    for what in ("sending files", "bringing back"):
+        assert re.search(rf"{what} .*/4\.0 MB", shown), shown
+
+
 class TestACutConnection:
     def test_nothing_is_lost_when_the_session_ends(
         self, server: Server, user: User, stand_in: str
@@ -272,6 +306,26 @@ class TestACutConnection:
         server.connect()
         output, _ = process.communicate()
         assert (process.returncode, output) == (0, "went on\n")
+
+    @pytest.mark.parametrize("there", [True, False], ids=["sending", "bringing back"])
+    def test_nothing_is_lost_when_files_are_under_way(
+        self, server: Server, user: User, stand_in: str, there: bool
+    ) -> None:
+        content = bytes(range(256)) * 40_000
+        (user.folder / "big.bin").write_bytes(content)
+        launcher = server.home / "checkout/bin/testbed"
+        launcher.write_text("#!/bin/sh\nmkdir runs && cp big.bin runs/copy\n")
+        parts = server.state if there else user.folder
+        with slowly(server):
+            process = user.start(stand_in, "simulate", "big.bin")
+            until(lambda: has_some([*parts.rglob("*.part")]), "a file under way")
+            assert server.cut() == 1
+        _, errors = process.communicate()
+        assert process.returncode == 0, errors
+        assert errors.count("was cut; trying again") == 1
+        assert (user.folder / "runs/copy").read_bytes() == content
+        assert not [*user.folder.rglob("*.part")]
+        assert server.jobs() == user.notes() == []
 
     def test_a_command_that_ended_meanwhile_is_picked_up_by_the_next_call(
         self, server: Server, user: User, stand_in: str
