@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,6 +34,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 MOST_CUTS = 20
 """In a row, with hardly any time between them: then it is not the line."""
 KILLED = 137
+BAD_INPUT = 2
+NEEDS_ROOT = "needs root, for network namespaces"
+"""A part of what a command says that only root may call."""
 
 MAKE_STATE = """
 state=${XDG_STATE_HOME:-$HOME/.local/state}/testbed
@@ -186,6 +190,9 @@ class Session:
         finally:
             notes.write(path, note)
         note.code = self._steadily(job.code)
+        if note.code == BAD_INPUT and NEEDS_ROOT in self._steadily(job.last_words):
+            root = replace(self._connection.target, user="root")
+            _say(f"log in as root there: `testbed --on {root} {note.shown}`")
         self._steadily(lambda: self._bring_back(note, job))
         # Before it is removed there: afterwards nobody could tell that it is all here.
         note.brought_back = True

@@ -16,6 +16,8 @@ from threading import Thread
 
 import pytest
 
+from agents.core.errors import LocalError
+from testbed.lan.state import require_root
 from testbed.remote.connection import Connection, Target, Unreachable
 from testbed.remote.session import Session
 from testbed.remote.tree import Tree
@@ -206,6 +208,21 @@ class TestStreamsAndCodes:
             f"{TARGET} has no bin/testbed in nowhere: put a checkout there, or leave out "
             "--remote-path, and this code is sent",
         )
+
+
+def test_what_takes_root_there_tells_whom_to_log_in_as(
+    server: Server, user: User, stand_in: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(LocalError) as refused:
+        require_root("a LAN")
+    launcher = server.home / "checkout/bin/testbed"
+    launcher.write_text(f"#!/bin/sh\necho 'testbed: {refused.value}' >&2\nexit 2\n")
+    done = user.run(stand_in, "up", "--topology", "smoke")
+    assert done.returncode == 2
+    said, hint = done.stderr.splitlines()
+    assert said == f"testbed: {refused.value}"
+    assert f"`testbed --on {TARGET} up --topology smoke`" in hint
 
 
 class TestInterrupting:
