@@ -17,14 +17,14 @@ install_debian_packages() {
 # packages of Debian among it.
 set_up_for_every_command() {
   local words
-  for words in "simulate" "up --runtime docker" "reproduce" "run --runtime docker"; do
+  for words in "simulate" "analyze" "up --runtime docker" "reproduce" "run --runtime docker"; do
     # shellcheck disable=SC2086 # they are words
     "$repo/bin/testbed" $words --help >/dev/null
   done
 }
 
-# Emulating a LAN takes root. Who works in a machine that was made for it is asked no password, and
-# keeps what the commands write.
+# Emulating a LAN takes root. Who works in a machine that was made for it is asked no password; what
+# the commands write is root's, and can be read by everybody.
 put_on_path() {
   cat >/usr/local/bin/testbed <<EOF
 #!/bin/sh

@@ -7,8 +7,8 @@
 # what is shown is that the packages can be had, that the set-up works from nothing, and that a
 # user without rights finds `testbed` and runs it.
 set -euo pipefail
+root=${1:?FOLDER is missing: name a folder to be made}
 repo=$(readlink -f "$(dirname "${BASH_SOURCE[0]}")/../..")
-root=$1
 [[ ! -e $root ]] || { echo "rehearse.sh: $root is there already: name a folder to be made." >&2; exit 2; }
 
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' 'Origin: Debian' | head -n 1)
@@ -55,6 +55,10 @@ tar -C "$repo" --exclude=.venv --exclude=runs --exclude=.git --exclude='__pycach
 inside bash /opt/testbed/images/vagrant/provision.sh /opt/testbed
 # Again, as `vagrant provision` would: there is nothing left to do.
 inside bash /opt/testbed/images/vagrant/provision.sh /opt/testbed
+
+for environment in run analysis lan full; do
+  inside test -s "/opt/testbed/.venv/$environment/stamp"
+done
 
 inside useradd --create-home vagrant
 printf 'vagrant ALL=(ALL) NOPASSWD: ALL\n' >"$root/etc/sudoers.d/vagrant"

@@ -4,6 +4,7 @@
           ─► tree        our own code, as an archive that is named by its content
           ─► session     ship both · start · follow · bring back · clean up, whatever is cut
                ├── connection   SSH: host keys, authentication, scripts run there, SFTP
+               │     └── known_hosts   which keys a host may show
                ├── transfer     files both ways: continued where they broke off, and checksummed
                ├── job          the command there, detached from us: start, follow, interrupt
                └── notes        what was begun and not yet brought back, for `--resume`

@@ -10,6 +10,7 @@ import getpass
 import hashlib
 import logging
 import os
+import re
 import shlex
 import socket
 import sys
@@ -21,18 +22,24 @@ from pathlib import Path
 import paramiko
 
 from agents.core.errors import LocalError
+from testbed.remote.known_hosts import KNOWN_HOSTS, KnownKey, known_keys, name_of
 
 # What it would log is said by us, in a sentence.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
-KNOWN_HOSTS = ("~/.ssh/known_hosts", "/etc/ssh/ssh_known_hosts")
+PLACE = re.compile(
+    r"(?P<name>[^\[\]:]+)(:(?P<port>[0-9]{1,5}))?"
+    r"|\[(?P<address>[^\[\]]+)\](:(?P<its_port>[0-9]{1,5}))?"
+    r"|(?P<bare_address>[^\[\]:]*:[^\[\]:]*:[^\[\]]*)"
+)
+"""A host with or without a port; an IPv6 address has its colons, and brackets if it has a port."""
 KEY_FILES = ("~/.ssh/id_ed25519", "~/.ssh/id_ecdsa", "~/.ssh/id_rsa")
 CONNECT_S = 30.0
 KEEP_ALIVE_S = 3
 SILENCE_MS = 10_000
 """A server that has not acknowledged what we sent for so long is cut off; a guess of ours."""
 PASSPHRASES = 3
-"""How often a wrong one may be typed."""
+"""How often it is asked for."""
 
 
 class Unreachable(OSError):
@@ -58,26 +65,19 @@ class Target:
     @classmethod
     def parse(cls, text: str) -> "Target":
         user, at, place = text.rpartition("@")
-        host, colon, port = place.rpartition(":")
-        if place.startswith("[") and "]" in place:
-            host, _, port = place[1:].partition("]")
-            colon, port = port[:1], port[1:]
-        elif not colon or place.count(":") > 1:
-            host, colon, port = place, "", ""
-        if (
-            not host
-            or (at and not user)
-            or (colon and not (port.isdigit() and 0 < int(port) < 65536))
-        ):
+        found = PLACE.fullmatch(place)
+        port = int(found["port"] or found["its_port"] or 22) if found else 0
+        if not found or (at and not user) or not 0 < port < 65536:
             raise LocalError(
                 f"--on {text}: must be user@host or user@host:port, such as me@lab.example:2222"
             )
-        return cls(user or getpass.getuser(), host, int(port) if colon else 22)
+        host = found["name"] or found["address"] or found["bare_address"]
+        return cls(user or getpass.getuser(), host, port)
 
     @property
     def known_as(self) -> str:
         """Its name in `known_hosts`."""
-        return self.host if self.port == 22 else f"[{self.host}]:{self.port}"
+        return name_of(self.host, self.port)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -93,6 +93,8 @@ class Connection:
         self.target = target
         self._identity = identity
         self._passphrases: dict[Path, str] = {}
+        self._taken: tuple[str, paramiko.PKey] | None = None
+        """The key by which we were let in before."""
         self._transport: paramiko.Transport | None = None
         self._sftp: paramiko.SFTPClient | None = None
 
@@ -112,15 +114,19 @@ class Connection:
         transport = paramiko.Transport(wire)
         transport.banner_timeout = transport.auth_timeout = CONNECT_S
         try:
-            known = _known_keys(self.target.known_as)
-            _prefer(transport, known)
+            known = known_keys(self.target.known_as)
+            trusted = [known_key for known_key in known if not known_key.revoked]
+            # As OpenSSH has it, only where nothing is known of the port.
+            for_any_port = [] if trusted else known_keys(name_of(self.target.host, 22))
+            _prefer(transport, trusted or for_any_port)
             transport.start_client(timeout=CONNECT_S)
-            _check_host_key(self.target, transport.get_remote_server_key(), known)
+            _check_host_key(self.target, transport.get_remote_server_key(), known, for_any_port)
             self._authenticate(transport)
             transport.set_keepalive(KEEP_ALIVE_S)
         except (paramiko.SSHException, EOFError, OSError) as error:
             transport.close()
-            raise Unreachable(f"{where} does not answer as an SSH server should: {error}") from None
+            what = str(error) or "it hangs up"
+            raise Unreachable(f"{where} does not answer as an SSH server should: {what}") from None
         except BaseException:
             transport.close()
             raise
@@ -200,8 +206,9 @@ class Connection:
         return self._transport.is_active()
 
     def _authenticate(self, transport: paramiko.Transport) -> None:
-        tried = []
-        for name, key in self._keys():
+        tried: list[str] = []
+        unusable: list[str] = []
+        for name, key in self._keys(unusable):
             try:
                 left = transport.auth_publickey(self.target.user, key)
             except paramiko.BadAuthenticationType as error:
@@ -210,9 +217,13 @@ class Connection:
                     "set PubkeyAuthentication yes there"
                 ) from None
             except paramiko.SSHException:
+                # After refusals it has had enough of us; before any, it is the line.
+                if not (transport.is_active() or tried):
+                    raise EOFError("it hung up while we logged in") from None
                 tried.append(name)
             else:
                 if not left:
+                    self._taken = name, key
                     return
                 raise Refused(
                     f"{self.target} wants more than a key ({', '.join(left)}), which cannot be given"
@@ -222,36 +233,47 @@ class Connection:
         offered = (
             f"took none of the keys offered ({', '.join(tried)})" if tried else "was offered no key"
         )
+        passed_over = f" ({'; '.join(unusable)})" if unusable else ""
         raise Refused(
-            f"{self.target} {offered}: name the right one with --identity FILE or add it to your "
-            "agent with ssh-add, and see that it is in ~/.ssh/authorized_keys there"
+            f"{self.target} {offered}{passed_over}: name the right one with --identity FILE or add "
+            "it to your agent with ssh-add, and see that it is in ~/.ssh/authorized_keys there"
         )
 
-    def _keys(self) -> Iterator[tuple[str, paramiko.PKey]]:
-        """The one that was asked for, then the agent's, then the usual files."""
+    def _keys(self, unusable: list[str]) -> Iterator[tuple[str, paramiko.PKey]]:
+        """The one that was asked for, then the agent's, then the usual files; when we come back, first
+        the one that was taken before. Says why one of the usual files is passed over."""
+        if self._taken is not None:
+            yield self._taken
         if self._identity is not None:
             yield str(self._identity), self._load(self._identity)
         for key in paramiko.Agent().get_keys():
-            yield f"the agent's {_fingerprint(key)}", key
+            yield f"the agent's {_fingerprint(key.asbytes())}", key
         if self._identity is None:
             for path in (Path(name).expanduser() for name in KEY_FILES):
                 if path.is_file():
-                    yield str(path), self._load(path)
+                    try:
+                        yield str(path), self._load(path)
+                    except Refused as error:
+                        unusable.append(str(error))
 
     def _load(self, path: Path) -> paramiko.PKey:
-        for _ in range(PASSPHRASES + 1):
+        asked = 0
+        while True:
             try:
                 # cryptography's loaders want bytes and paramiko's own take both.
                 return paramiko.PKey.from_path(path, self._passphrase_of(path))  # type: ignore[arg-type]
             except OSError as error:
                 raise Refused(f"{path} cannot be read: {error.strerror}") from None
             except (paramiko.PasswordRequiredException, TypeError):
-                self._ask_passphrase(path, "")
+                before = ""
             except (ValueError, paramiko.SSHException, paramiko.pkey.UnknownKeyType) as error:
                 if path not in self._passphrases:
                     raise Refused(f"{path} is no private key that can be used: {error}") from None
-                self._ask_passphrase(path, "That is not it. ")
-        raise Refused(f"{path}: the passphrase is wrong")
+                before = "That is not it. "
+            if asked == PASSPHRASES:
+                raise Refused(f"{path}: the passphrase is wrong")
+            self._ask_passphrase(path, before)
+            asked += 1
 
     def _passphrase_of(self, path: Path) -> bytes | None:
         known = self._passphrases.get(path)
@@ -263,72 +285,40 @@ class Connection:
                 f"{path} needs a passphrase and there is no terminal to ask for it: "
                 f"add the key to your agent with ssh-add {path}"
             )
-        self._passphrases[path] = getpass.getpass(f"{before}Passphrase of {path}: ")
+        try:
+            self._passphrases[path] = getpass.getpass(f"{before}Passphrase of {path}: ")
+        except EOFError:
+            raise Refused(f"{path}: no passphrase was given") from None
 
 
-@dataclass(frozen=True)
-class _KnownKey:
-    key: paramiko.PKey
-    revoked: bool
-
-
-def _known_keys(name: str) -> list[_KnownKey]:
-    """What the files say of this host. A host may have several keys, also of one kind."""
-    found = []
-    for path in (Path(file).expanduser() for file in KNOWN_HOSTS):
-        if not path.is_file():
-            continue
-        for line in path.read_text(errors="replace").splitlines():
-            marker, _, rest = line.strip().partition(" ")
-            revoked = marker == "@revoked"
-            entry = _entry(rest if revoked else line.strip())
-            if entry is not None and entry.key is not None and _is_about(entry, name):
-                found.append(_KnownKey(entry.key, revoked))
-    return found
-
-
-def _entry(line: str) -> paramiko.hostkeys.HostKeyEntry | None:
-    if not line or line.startswith(("#", "@")):
-        return None
-    try:
-        return paramiko.hostkeys.HostKeyEntry.from_line(line)
-    except (paramiko.SSHException, ValueError):
-        return None  # somebody else's line, which other programs may understand
-
-
-def _is_about(entry: paramiko.hostkeys.HostKeyEntry, name: str) -> bool:
-    alone = paramiko.HostKeys()
-    for hostname in entry.hostnames or ():
-        assert entry.key is not None
-        alone.add(hostname, entry.key.get_name(), entry.key)
-    return alone.lookup(name) is not None
-
-
-def _prefer(transport: paramiko.Transport, known: list[_KnownKey]) -> None:
+def _prefer(transport: paramiko.Transport, known: list[KnownKey]) -> None:
     """Ask for a kind of key that we know, of the several that a server has."""
-    kinds = {known_key.key.get_name() for known_key in known}
+    kinds = {known_key.kind for known_key in known}
     if "ssh-rsa" in kinds:
         kinds |= {"rsa-sha2-512", "rsa-sha2-256"}
     options = transport.get_security_options()
     options.key_types = sorted(options.key_types, key=lambda kind: kind not in kinds)
 
 
-def _check_host_key(target: Target, key: paramiko.PKey, known: list[_KnownKey]) -> None:
-    shown = f"{key.get_name()} key {_fingerprint(key)}"
-    same = [known_key for known_key in known if known_key.key.asbytes() == key.asbytes()]
+def _check_host_key(
+    target: Target, key: paramiko.PKey, known: list[KnownKey], for_any_port: list[KnownKey]
+) -> None:
+    shown = f"{key.get_name()} key {_fingerprint(key.asbytes())}"
+    same = [one for one in (*known, *for_any_port) if one.blob == key.asbytes()]
     if any(known_key.revoked for known_key in same):
-        raise Refused(f"{target.host} has the {shown}, which {KNOWN_HOSTS[0]} marks as revoked")
+        raise Refused(f"{target.host} has the {shown}, which {KNOWN_HOSTS} marks as revoked")
     if same:
         return
-    if not any(not known_key.revoked for known_key in known):
+    trusted = [known_key for known_key in known if not known_key.revoked]
+    if not trusted:
         raise Refused(
-            f"{target.known_as} is not in {KNOWN_HOSTS[0]}, and shows the {shown}: compare that with "
+            f"{target.known_as} is not in {KNOWN_HOSTS}, and shows the {shown}: compare that with "
             "what `ssh-keygen -lf` says of the key in /etc/ssh there, and if it is the same, "
             f"`{_ssh(target)}` adds it"
         )
-    before = ", ".join(_fingerprint(known_key.key) for known_key in known)
+    before = ", ".join(_fingerprint(known_key.blob) for known_key in trusted)
     raise Refused(
-        f"{target.known_as} shows the {shown}, and {KNOWN_HOSTS[0]} has another ({before}): somebody "
+        f"{target.known_as} shows the {shown}, and {KNOWN_HOSTS} has another ({before}): somebody "
         "may be in between; only if you know why it changed, remove the old one with "
         f"`ssh-keygen -R '{target.known_as}'` and add the new one with `{_ssh(target)}`"
     )
@@ -339,6 +329,6 @@ def _ssh(target: Target) -> str:
     return f"ssh{port} {target.user}@{target.host}"
 
 
-def _fingerprint(key: paramiko.PKey) -> str:
-    digest = base64.b64encode(hashlib.sha256(key.asbytes()).digest()).decode().rstrip("=")
+def _fingerprint(key: bytes) -> str:
+    digest = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
     return f"SHA256:{digest}"

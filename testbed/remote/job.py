@@ -66,9 +66,11 @@ exec tail -c "+$(($3 + 1))" "$2"
 """
 
 CODE = 'cd "$1" && if [ -s code ]; then cat code; fi'
+LAST_WORDS = 'cd "$1" && tail -q -c 1000 out err'
 INTERRUPT = 'cd "$1" && read -r group <group && kill -s INT -- "-$group"'
 RESIZE = 'cd "$1" && read -r tty <tty && stty -F "$tty" rows "$2" cols "$3"'
 WRITE = 'umask 077 && mkdir -p -- "${1%/*}" && cat >"$1"'
+IS_THERE = 'if [ -d "$1" ]; then echo yes; fi'
 REMOVE = 'rm -rf -- "$1"'
 
 
@@ -102,6 +104,9 @@ class Job:
             self._connection.run(WRITE, f"{self.folder}/{name}", given=text.encode())
         self._connection.run('umask 077 && mkdir -p -- "$1"', self.root + in_folder)
 
+    def is_there(self) -> bool:
+        return bool(self._connection.run(IS_THERE, self.folder))
+
     def start(self) -> None:
         self._connection.run(START, self.folder)
 
@@ -113,6 +118,10 @@ class Job:
         """Its exit code, once it has ended of itself."""
         said = self._connection.run(CODE, self.folder).strip()
         return int(said) if said.isdigit() else None
+
+    def last_words(self) -> str:
+        """The end of what it printed."""
+        return self._connection.run(LAST_WORDS, self.folder)
 
     def interrupt(self) -> None:
         """As Ctrl-C would, so that the command cleans up."""

@@ -38,6 +38,14 @@ class Note:
     terminal: tuple[str, int, int] | None
     offsets: dict[str, int] = field(default_factory=dict)
     """By stream: how much of it was shown."""
+    brought_back: bool = False
+    """All of it is here, and what lies there is only to be removed."""
+    code: int | None = None
+    """What the command ended with, once it is brought back."""
+
+
+class Followed(LocalError):
+    """Somebody else works on it."""
 
 
 def new_job() -> str:
@@ -59,8 +67,12 @@ def held(job: str) -> Iterator[Path]:
     with lock.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever had it before may have removed it since we opened it.
+            free = os.fstat(file.fileno()).st_nlink > 0
         except BlockingIOError:
-            raise LocalError(f"another testbed follows job {job} already") from None
+            free = False
+        if not free:
+            raise Followed(f"another testbed follows job {job} already")
         try:
             yield path
         finally:
@@ -73,14 +85,17 @@ def write(path: Path, note: Note) -> None:
     unfinished.replace(path)
 
 
+def read(path: Path) -> Note | None:
+    """None if all was brought back meanwhile."""
+    try:
+        return Note(**json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        raise LocalError(f"{path} is not a note of a remote job: remove it") from None
+
+
 def left_on(target: str) -> list[Note]:
     """What was left there, the oldest first."""
-    notes = []
-    for path in sorted(notes_folder().glob("*.json")):
-        try:
-            note = Note(**json.loads(path.read_bytes()))
-        except (OSError, ValueError, TypeError):
-            raise LocalError(f"{path} is not a note of a remote job: remove it") from None
-        if note.target == target:
-            notes.append(note)
-    return notes
+    found = (read(path) for path in sorted(notes_folder().glob("*.json")))
+    return [note for note in found if note is not None and note.target == target]

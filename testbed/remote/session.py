@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -33,6 +34,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 MOST_CUTS = 20
 """In a row, with hardly any time between them: then it is not the line."""
 KILLED = 137
+BAD_INPUT = 2
+NEEDS_ROOT = "needs root, for network namespaces"
+"""A part of what a command says that only root may call."""
 
 MAKE_STATE = """
 state=${XDG_STATE_HOME:-$HOME/.local/state}/testbed
@@ -45,14 +49,20 @@ UNPACK = """
 set -e
 cd "$1/code"
 if [ ! -e "$2" ]; then
-  rm -rf "$2.new"
-  mkdir "$2.new"
-  tar -xzf "$2.tar.gz" -C "$2.new" --no-same-owner
-  mkdir -p "../environments/$3"
-  ln -s "../../environments/$3" "$2.new/.venv"
-  mv -T "$2.new" "$2"
+  # Another call, or this one before it was cut, may be doing the same: who is first puts it in place.
+  new=$(mktemp -d "$2.new.XXXXXXXX")
+  {
+    tar -xzf "$4" -C "$new" --no-same-owner &&
+      mkdir -p "../environments/$3" &&
+      ln -s "../../environments/$3" "$new/.venv" &&
+      chmod 755 "$new" &&
+      mv -T "$new" "$2"
+  } || [ -x "$2/bin/testbed" ]
+  rm -rf "$new"
 fi
-rm -f "$2.tar.gz"
+rm -f "$4"
+# What is unfinished has a dot in its name; nobody works on it any more.
+find . -mindepth 1 -maxdepth 1 -name '*.*' -mtime +1 -exec rm -rf -- {} +
 """
 FIND_PROJECT = """
 case $1 in '~/'*) set -- "$HOME/${1#??}" ;; esac
@@ -79,12 +89,12 @@ class Session:
         tree = pack() if remote_path is None else None
         self._connection.open()
         state = self._steadily(lambda: self._connection.run(MAKE_STATE).strip())
+        job = notes.new_job()
         if tree is not None:
             home = f"{state}/code/{tree.name}"
-            self._steadily(lambda: self._ship_code(state, tree))
+            self._steadily(lambda: self._ship_code(state, tree, job))
         else:
             home = self._steadily(lambda: self._find_project(str(remote_path)))
-        job = notes.new_job()
         note = Note(
             job=job,
             target=str(self._connection.target),
@@ -97,64 +107,102 @@ class Session:
             places=[str(place) for place in asked.places],
             terminal=_terminal(),
         )
-        return self._carry_out(note)
+        with notes.held(job) as path:
+            return self._carry_out(note, path)
 
     def resume(self) -> int:
-        """Pick up the oldest job that was left there."""
+        """Pick up the oldest job that was left there and that nobody follows."""
         target = str(self._connection.target)
         left = notes.left_on(target)
         if not left:
             raise LocalError(f"nothing was left on {target}: there is nothing to resume")
         self._connection.open()
-        note = left[0]
-        _say(f"picking up `testbed {note.shown}` on {target}")
-        code = self._carry_out(note)
-        if left[1:]:
-            _say(f"{len(left) - 1} more left there: `{_resume(target)}` again picks up the next")
-        return code
-
-    def _carry_out(self, note: Note) -> int:
-        job = Job(self._connection, f"{note.state}/jobs/{note.job}")
-        with notes.held(note.job) as path:
-            notes.write(path, note)
+        followed: list[LocalError] = []
+        for number, note in enumerate(left, 1):
             try:
-                if not note.offsets:
-                    self._steadily(lambda: self._ship_files(note, job))
-                    self._steadily(lambda: self._prepare(note, job))
-                    # From here on it may run there, be it that we are cut off before we know.
-                    note.offsets = {"out": 0, "err": 0}
-                    notes.write(path, note)
-                code = self._see_through(note, job, path)
-            except BaseException:
-                if note.offsets:
-                    _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
-                else:
-                    path.unlink()
-                    with suppress(Lost, LocalError):
-                        job.remove()
-                raise
-            path.unlink()
-        if code is None:
+                code = self._pick_up(note.job)
+            except notes.Followed as error:
+                followed.append(error)
+                continue
+            if code is not None:
+                if left[number:]:
+                    _say(f"{len(left) - number} more left there: `{_resume(target)}` goes on")
+                return code
+        if followed:
+            raise followed[0]
+        raise LocalError(f"nothing else was left on {target}: there is nothing to resume")
+
+    def _pick_up(self, job: str) -> int | None:
+        """Its exit code, or None if there is nothing of it to be picked up any more."""
+        with notes.held(job) as path:
+            note = notes.read(path)
+            if note is None:
+                return None
+            if note.offsets and not note.brought_back and not self._is_there(note):
+                path.unlink()
+                _say(
+                    f"`testbed {note.shown}` of {note.folder} is no longer on {note.target}: its "
+                    "results are lost, run it again"
+                )
+                return None
+            _say(f"picking up `testbed {note.shown}` on {note.target}")
+            return self._carry_out(note, path)
+
+    def _is_there(self, note: Note) -> bool:
+        return self._steadily(self._job_of(note).is_there)
+
+    def _job_of(self, note: Note) -> Job:
+        return Job(self._connection, f"{note.state}/jobs/{note.job}")
+
+    def _carry_out(self, note: Note, path: Path) -> int:
+        """What the note says, which lies at this path and is ours to work on."""
+        job = self._job_of(note)
+        notes.write(path, note)
+        try:
+            if not note.offsets:
+                self._steadily(lambda: self._ship_files(note, job))
+                self._steadily(lambda: self._prepare(note, job))
+                # From here on it may run there, be it that we are cut off before we know.
+                note.offsets = {"out": 0, "err": 0}
+                notes.write(path, note)
+            if not note.brought_back:
+                self._see_through(note, job, path)
+            self._steadily(job.remove)
+        except BaseException:
+            if note.offsets:
+                _say(f"what runs or lies there is kept; `{_resume(note.target)}` picks it up")
+            else:
+                path.unlink()
+                with suppress(Lost, LocalError):
+                    job.remove()
+            raise
+        path.unlink()
+        if note.code is None:
             _say(f"{note.target} was restarted or ended the command: it has no exit code")
             return KILLED
-        return code
+        return note.code
 
-    def _see_through(self, note: Note, job: Job, path: Path) -> int | None:
+    def _see_through(self, note: Note, job: Job, path: Path) -> None:
         follower = Follower(self._connection, job, note.offsets)
         self._steadily(job.start)
         try:
             self._steadily(follower.follow)
         finally:
             notes.write(path, note)
-        code = self._steadily(job.code)
+        note.code = self._steadily(job.code)
+        if note.code == BAD_INPUT and NEEDS_ROOT in self._steadily(job.last_words):
+            root = replace(self._connection.target, user="root")
+            _say(f"log in as root there: `testbed --on {root} {note.shown}`")
         self._steadily(lambda: self._bring_back(note, job))
-        self._steadily(job.remove)
-        return code
+        # Before it is removed there: afterwards nobody could tell that it is all here.
+        note.brought_back = True
+        notes.write(path, note)
 
-    def _ship_code(self, state: str, tree: Tree) -> None:
+    def _ship_code(self, state: str, tree: Tree, job: str) -> None:
+        """The archive has the job's name in its own, for others may send the same code meanwhile."""
         if self._connection.run(HAS_CODE, f"{state}/code/{tree.name}"):
             return
-        name = f"{tree.name}.tar.gz"
+        name = f"{tree.name}.{job}.tar.gz"
         with (
             tempfile.TemporaryDirectory(prefix="testbed-") as folder,
             progress("sending our code", len(tree.archive)) as advance,
@@ -162,7 +210,7 @@ class Session:
             archive = Path(folder, name)
             archive.write_bytes(tree.archive)
             transfer.send(self._connection, {name: archive}, f"{state}/code", advance)
-        self._connection.run(UNPACK, state, tree.name, tree.environments)
+        self._connection.run(UNPACK, state, tree.name, tree.environments, name)
 
     def _find_project(self, remote_path: str) -> str:
         try:

@@ -9,7 +9,8 @@ import errno
 import hashlib
 import os
 import posixpath
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,12 +133,30 @@ def _send_one(
             done = 0
         source.seek(max(done, 0))
         advance(max(done, 0))
-        with connection.sftp.open(part, "ab") as output:
-            output.set_pipelined(True)
-            while data := source.read(CHUNK):
-                output.write(data)
-                advance(len(data))
+        with _blaming_the_disk(connection, remote):
+            with connection.sftp.open(part, "ab") as output:
+                output.set_pipelined(True)
+                while data := source.read(CHUNK):
+                    output.write(data)
+                    advance(len(data))
+            # What is pipelined may fail without a word.
+            if (connection.sftp.stat(part).st_size or 0) < source.tell():
+                raise OSError("only a part of it arrived")
     _finish(connection, part, remote, digest)
+
+
+@contextmanager
+def _blaming_the_disk(connection: Connection, remote: str) -> Iterator[None]:
+    """SFTP has no word for a full disk: it is a failure like any other."""
+    try:
+        with connection.noticing_a_cut():
+            yield
+    except OSError as error:
+        if error.errno is not None or error.strerror:
+            raise
+        raise OSError(
+            f"{connection.target}:{remote} cannot be written ({error}): is the disk there full?"
+        ) from None
 
 
 def _finish(connection: Connection, part: str, remote: str, digest: str) -> None:

@@ -1,6 +1,7 @@
 """Files over a real SFTP: continued where they broke off, checked, and never in anybody's way."""
 
 import hashlib
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +152,18 @@ class TestSending:
         counter = Counter()
         transfer.send(connection, {"it": tmp_path / "it"}, str(server.home), counter)
         assert counter.told == []
+
+    def test_a_full_disk_there_is_a_sentence(
+        self, connection: Connection, server: Server, tmp_path: Path
+    ) -> None:
+        (tmp_path / "it").write_bytes(CONTENT)
+        small = server.home / "small disk"
+        small.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)]
+        subprocess.run(server.inside(*mount), check=True)
+        with pytest.raises(OSError, match="is the disk there full") as failed:
+            transfer.send(connection, {"it": tmp_path / "it"}, str(small), Counter())
+        assert str(failed.value).startswith(f"{TARGET}:{small}/it cannot be written (")
 
     def test_every_file_is_listed_with_size_and_digest_whatever_its_name(
         self, connection: Connection, server: Server

@@ -34,6 +34,7 @@ StrictModes no
 PermitRootLogin prohibit-password
 PasswordAuthentication no
 LogLevel VERBOSE
+SetEnv "PATH={folder}/programs there:{path}"
 Subsystem sftp internal-sftp
 """
 USERS = "root:x:0:0:root:{home}:/bin/sh\nsshd:x:65533:65534::/run/sshd:/usr/sbin/nologin\n"
@@ -68,6 +69,13 @@ class Server:
     @property
     def home(self) -> Path:
         return self.folder / "home there"
+
+    def provide(self, name: str, program: str) -> None:
+        """A program there, which goes before the one that this machine has of that name."""
+        path = self.folder / "programs there" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(program)
+        path.chmod(0o755)
 
     @property
     def state(self) -> Path:
@@ -133,7 +141,7 @@ def machine(folder: Path) -> Iterator[Server]:
     (folder / "passwd").write_text(USERS.format(home=home))
     (folder / "shadow").write_text("root:*:19000:0:99999:7:::\nsshd:*:19000:0:99999:7:::\n")
     (folder / "sshd_config").write_text(
-        CONFIGURATION.format(address=SERVER, port=PORT, folder=folder)
+        CONFIGURATION.format(address=SERVER, port=PORT, folder=folder, path=os.defpath)
     )
     with ExitStack() as ends:
         there = ends.enter_context(_process([*ISOLATED, "sh", "-c", ISOLATE, "sh", str(folder)]))
