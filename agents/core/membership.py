@@ -1,9 +1,9 @@
 """The membership: who else is there, as far as this peer needs to know.
 
-Dissemination asks it for `members` and `sample`, and nothing else. One membership serves one scope:
-a community, a cluster, or (scope "") everybody. A `Carrier` lets the layer above spread its own
-news with the membership's messages (CAMCAST 3.3: "using the updates of the underlying membership
-algorithm").
+Dissemination asks it for `members` and `sample`, has it `resize` its table, and asks one that
+`looks_up` for processes of other topics. One membership serves one scope: a community, a cluster, or
+(scope "") everybody. A `Carrier` lets the layer above spread its own news with the membership's
+messages (CAMCAST 3.3: "using the updates of the underlying membership algorithm").
 """
 
 from __future__ import annotations

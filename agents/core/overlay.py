@@ -53,7 +53,8 @@ class Overlay(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Go in good order, when all memberships have left."""
+        """Take part no longer, when all memberships have left. Others need not be told: they must
+        get along with those who crash, too."""
 
     @abstractmethod
     def on_message(self, sender: PeerId, message: OverlayMessage) -> None:

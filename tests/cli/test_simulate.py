@@ -464,3 +464,30 @@ def test_an_interrupted_run_says_so_in_its_manifest(folder: Path, workers: str) 
     manifest = manifest_of(path)
     assert (manifest["status"], manifest["journals"]) == ("interrupted", {})
     assert not (path / "failure.txt").exists()
+
+
+HIERARCHY = """\
+name: hierarchy
+protocol: {name: camcast, g: 100, a: 3}
+communities: {.: 5, .a: 10}
+network: {latency: {uniform: [1ms, 3ms]}}
+bootstrap: {contacts: 2, spacing: 100ms}
+workload: [{topic: .a, at: 30s}]
+duration: 40s
+"""
+
+
+@pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
+def test_tables_are_of_the_membership_that_the_command_line_names(
+    tmp_path: Path, membership: str
+) -> None:
+    (tmp_path / "hierarchy.yaml").write_text(HIERARCHY)
+    options = ("--membership", membership, "--json")
+
+    done = run(tmp_path, "simulate", "hierarchy.yaml", *options)
+
+    assert done.returncode == 0, done.stderr
+    (point,) = points_of(only_run(tmp_path))
+    assert point["membership"]["name"] == membership
+    reception = {row["community"]: row["reception"] for row in json.loads(done.stdout)["rows"]}
+    assert (reception["."], reception[".a"]) == (1, 1)

@@ -19,6 +19,8 @@ from typing import Any, Self
 import msgspec
 
 from agents.core.errors import LocalError
+from agents.core.overlay import OVERLAY
+from agents.core.registry import memberships
 from agents.host.control import ControlClient
 from agents.host.machine import Machine
 
@@ -64,9 +66,11 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
-def machine(communities: Mapping[str, list[int]], **fields: Any) -> Machine:
-    """Everybody on one machine; a topic's name says what lies above it."""
-    size = 1 + max((agent for peers in communities.values() for agent in peers), default=0)
+def machine(communities: Mapping[str, list[int]], *, gateways: int = 0, **fields: Any) -> Machine:
+    """Everybody on one machine; a topic's name says what lies above it. Behind the members there may be
+    gateways of an overlay."""
+    members = 1 + max((agent for peers in communities.values() for agent in peers), default=0)
+    size = members + gateways
     interests: dict[int, list[str]] = {agent: [] for agent in range(size)}
     for topic, peers in communities.items():
         for agent in peers:
@@ -95,6 +99,7 @@ class Running:
     def __init__(self, folder: Path, machine: Machine) -> None:
         self.folder = folder
         self.machine = machine
+        self.gateways: list[ControlClient] = []
         self._ends = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
@@ -129,17 +134,27 @@ class Running:
         return [await self.client(f"agent-{agent}") for agent in self.machine.agents]
 
     async def start_all(self) -> list[ControlClient]:
-        """All agents, started one after the other; each knows those before it."""
-        found = await self.agents()
-        for agent, client in zip(self.machine.agents, found, strict=True):
-            before = {
-                topic: [peer for peer in peers if peer < agent][-2:]
-                for topic, peers in self.machine.communities.items()
-            }
-            instant = self.machine.membership == "static"
-            await client.ask("start", contacts=before, super_contacts=None if instant else before)
-            await until(partial(has_joined, client))
-        return found
+        """All agents that are in communities, started one after the other; each knows those before
+        it or, where the membership looks them up, a gateway that was started before them all."""
+        found = dict(zip(self.machine.agents, await self.agents(), strict=True))
+        gateways = {agent: found.pop(agent) for agent in [*found] if self.machine.is_gateway(agent)}
+        for client in gateways.values():
+            await client.ask("start")
+        self.gateways = [*gateways.values()]
+        for agent, client in found.items():
+            await self._start(agent, client, [*gateways])
+        return [*found.values()]
+
+    async def _start(self, agent: int, client: ControlClient, gateways: list[int]) -> None:
+        before = {
+            topic: [peer for peer in peers if peer < agent][-2:]
+            for topic, peers in self.machine.communities.items()
+        }
+        kind = memberships.load(self.machine.membership)
+        contacts = {OVERLAY: gateways} if kind.looks_up else before
+        above = {} if kind.looks_up else None if kind.instant else before
+        await client.ask("start", contacts=contacts, super_contacts=above)
+        await until(partial(has_joined, client))
 
     def journal(self, agent: int, life: int = 0) -> list[Line]:
         """The records of one who is dead or idle; every line is whole, the first is the header."""

@@ -171,13 +171,14 @@ async def test_an_agent_counts_torn_frames_and_goes_on_serving(tmp_path: Path) -
         await still_serves(running, clients)
 
 
-@pytest.mark.parametrize("membership", ["static", "scamp"])
+@pytest.mark.parametrize("membership", ["static", "scamp", "scamp+pgrid", "pgrid"])
 @fuzz
 async def test_an_agent_survives_whatever_well_formed_messages_say(
     tmp_path: Path, membership: str
 ) -> None:
     rng = random.Random(3)
-    described = machine(MEMBERS, membership=membership)
+    gateways = int(memberships.load(membership).overlay is not None)
+    described = machine(MEMBERS, membership=membership, gateways=gateways)
     async with Running(tmp_path, described) as running:
         victim = (await running.start_all())[0]
         heard: list[object] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 
 import pytest
 
@@ -41,15 +41,20 @@ def meetings_each(recmax: int, seed: int, size: int = 200, maxl: int = 6) -> flo
 def test_with_recursion_of_two_it_takes_some_24_meetings_each_to_build_paths_of_six() -> None:
     each = [meetings_each(2, seed) for seed in range(4)]
 
-    assert 22 <= sum(each) / len(each) <= 26.5
+    assert 23 <= sum(each) / len(each) <= 26
 
 
-def test_without_recursion_it_takes_some_70_and_one_or_three_are_no_optimum() -> None:
-    without = meetings_each(0, 1)
+def test_without_recursion_it_takes_some_70_to_75_among_many() -> None:
+    each = [meetings_each(0, seed, size=500) for seed in range(3)]
 
-    assert 60 <= without <= 85
-    assert meetings_each(2, 1) < meetings_each(1, 1) < without
-    assert meetings_each(2, 1) < meetings_each(3, 1)
+    assert 65 <= sum(each) / len(each) <= 78
+
+
+def test_a_recursion_of_one_or_three_is_no_optimum() -> None:
+    best = meetings_each(2, 1)
+
+    assert best < meetings_each(1, 1) < meetings_each(0, 1)
+    assert best < meetings_each(3, 1)
 
 
 @cache
@@ -116,6 +121,8 @@ def test_whom_a_search_finds_is_uniform_among_those_registered() -> None:
     found: Counter[PeerId] = Counter()
 
     for number in range(1500):
+        for holder in grid.nodes:  # so that any of those who hold the topic may answer
+            grid.nodes[askers[number % 10]].lookups.forget_holder(holder)
         registered, peers = grid.find(askers[number % 10], ".t", 4)
         assert registered == 30
         assert len(set(peers)) == 4
@@ -131,43 +138,63 @@ def test_whom_a_search_finds_is_uniform_among_those_registered() -> None:
 # Crashes
 
 
-def answered(grid: Grid, quick_ns: int) -> tuple[float, float, bool]:
-    """Everybody searches for every topic: the share that is answered, the share that is answered
-    without having waited for anybody dead, and whether any of the dead were named."""
-    begin, living = grid.exchange.now, set(grid.nodes)
-    took: dict[tuple[PeerId, str], int] = {}
-    named: set[PeerId] = set()
+class Answers:
+    """What comes of it when everybody searches for every topic, remembering nobody who answered."""
 
-    for asker, node in grid.nodes.items():
-        for topic in TOPICS:
+    def __init__(self, grid: Grid) -> None:
+        self.began_at = grid.exchange.now
+        self.found: dict[tuple[PeerId, str], set[PeerId]] = {}
+        self.took_ns: dict[tuple[PeerId, str], int] = {}
+        self.living = set(grid.nodes)
+        for asker, node in grid.nodes.items():
+            for holder in range(118):
+                node.lookups.forget_holder(holder)
+            for topic in TOPICS:
+                node.search_peers(topic, 1000, partial(self._on_found, grid, asker, topic))
+        grid.run(9)
 
-            def found(_: int, peers: Sequence[PeerId], key: tuple[PeerId, str]) -> None:
-                took[key] = grid.exchange.now - begin
-                named.update(peers)
+    def _on_found(
+        self, grid: Grid, asker: PeerId, topic: str, registered: int, peers: Sequence[PeerId]
+    ) -> None:
+        assert registered == len(peers)
+        self.took_ns[asker, topic] = grid.exchange.now - self.began_at
+        self.found[asker, topic] = set(peers)
 
-            key = (asker, topic)
-            node.search_peers(topic, 1000, lambda n, peers, key=key: found(n, peers, key))  # type: ignore[misc]
-    grid.run(9)
-    count = len(living) * len(TOPICS)
-    quick = sum(time < quick_ns for time in took.values())
-    return len(took) / count, quick / count, not named <= living
+    @property
+    def share(self) -> float:
+        return len(self.found) / (len(self.living) * len(TOPICS))
+
+    @property
+    def share_of_quick(self) -> float:
+        """Of those that did not wait for anybody dead."""
+        quick = [time for time in self.took_ns.values() if time < ns(0.4)]
+        return len(quick) / (len(self.living) * len(TOPICS))
+
+    @property
+    def exact(self) -> bool:
+        """Whether each names all who live, and nobody else."""
+        return all(
+            peers == {p for p in self.living - {asker} if p >= 4 and TOPICS[p % 12] == topic}
+            for (asker, topic), peers in self.found.items()
+        )
 
 
-@pytest.mark.parametrize("seed", [2, 3, 4])
+@pytest.mark.parametrize(("seed", "gateways"), [(2, ()), (3, (1,)), (4, (0, 1, 2, 3))])
 def test_after_three_in_ten_crash_searches_go_round_the_dead_and_all_is_well_within_five_refreshes(
-    seed: int,
+    seed: int, gateways: Sequence[PeerId]
 ) -> None:
     grid = grown(seed)
-    for victim in sample(range(4, 118), 35, stream(seed, "crash").random):
+    for victim in (*gateways, *sample(range(4, 118), 35, stream(seed, "crash").random)):
         grid.kill(victim)
     crashed_at = grid.exchange.now
 
-    at_once, _, _ = answered(grid, ns(0.4))
+    at_once = Answers(grid)
     grid.exchange.run_until(crashed_at + 5 * ns(10))
-    later, later_quick, dead_named = answered(grid, ns(0.4))
+    later = Answers(grid)
 
-    assert at_once > 0.8
-    assert (later, later_quick, dead_named) == (1.0, 1.0, False)
+    assert at_once.share > 0.8
+    assert (later.share, later.exact) == (1.0, True)
+    assert later.share_of_quick > 0.98
     references = [p for n in grid.nodes.values() for level in n.trie.references for p in level]
     assert sum(peer not in grid.nodes for peer in references) < 0.02 * len(references)
     grid.run(100)

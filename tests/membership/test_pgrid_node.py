@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agents.core.codec import Codec
 from agents.core.errors import LocalError, RemoteError
 from agents.core.messages import Message, PeerId, ns
 from agents.core.overlay import OverlayMessage
@@ -391,15 +392,19 @@ def test_a_registration_that_somebody_waits_for_is_tried_again_soon() -> None:
     assert (9, "Ask") in kinds(sent)
 
 
-def test_one_is_found_as_a_contact_if_there_is_any() -> None:
-    peer = Peer(HERE)
-    found: list[PeerId | None] = []
+def test_what_it_says_can_be_read_however_many_it_knows_and_wants() -> None:
+    newcomer = Peer(contacts=range(100))
+    said = newcomer.hear(200, Ask(1, 0))
 
-    peer.node.contact(TOPIC, found.append)
-    peer.register(5)
-    peer.node.contact(TOPIC, found.append)
+    for ask_for in (PGridNode.search_peers, PGridNode.register):
+        peer = Peer(ELSEWHERE, [5], [])
+        ask_for(peer.node, TOPIC, 3000, lambda *_: None)
+        said += peer.answer(5, Directions, packed(HERE), True, ())
 
-    assert found == [None, 5]
+    assert [name for _, name in kinds(said)] == ["Directions", "Find", "Register"]
+    codec = Codec(PGridNode.messages)
+    for _, message in said:
+        assert codec.decode(codec.encode(ME, message)) == (ME, message)
 
 
 # Meetings

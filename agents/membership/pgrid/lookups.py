@@ -14,7 +14,14 @@ from typing import Protocol
 from agents.core.messages import PeerId
 from agents.core.overlay import OverlayMessage
 from agents.core.port import Port
-from agents.membership.pgrid.messages import Declined, Deregister, Find, Listing, Register
+from agents.membership.pgrid.messages import (
+    MAX_COUNT,
+    Declined,
+    Deregister,
+    Find,
+    Listing,
+    Register,
+)
 from agents.membership.pgrid.requests import Requests
 from agents.membership.pgrid.search import Search
 from agents.membership.pgrid.trie import key_of
@@ -107,7 +114,7 @@ class Lookups:
         self._finding[topic, count] = [found]
 
         def question(serial: int) -> OverlayMessage:
-            return Find(serial, topic, count)
+            return Find(serial, topic, min(count, MAX_COUNT))
 
         def listed(registered: int, peers: Sequence[PeerId]) -> None:
             for asker in self._finding.pop((topic, count)):
@@ -159,7 +166,7 @@ class Lookups:
 
         def question(serial: int) -> OverlayMessage:
             registration.asked = registration.count
-            return Register(serial, topic, version, registration.count)
+            return Register(serial, topic, version, min(registration.count, MAX_COUNT))
 
         registration.under_way = True
         self._ask(topic, question, listed, failed, TRIES)

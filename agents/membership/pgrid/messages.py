@@ -13,6 +13,8 @@ KEY_BITS = 32
 MAX_REFERENCES = 64
 MAX_ENTRIES = 200
 """In one message. Ours: with topics of the longest names they still fit a frame."""
+MAX_COUNT = 1024
+"""Processes in one answer. Ours: more than any table that the papers have."""
 
 Serial = Annotated[int, Meta(ge=0, lt=1 << 32)]
 Key = Annotated[int, Meta(ge=0, lt=1 << KEY_BITS)]
@@ -21,7 +23,7 @@ Path = Annotated[int, Meta(ge=1, lt=1 << (KEY_BITS + 1))]
 Level = Annotated[int, Meta(ge=1, le=KEY_BITS)]
 Few = Annotated[tuple[Peer, ...], Meta(max_length=MAX_REFERENCES)]
 Digest = Annotated[int, Meta(ge=0, lt=1 << 56)]
-Count = Annotated[int, Meta(ge=0, le=1024)]
+Count = Annotated[int, Meta(ge=0, le=MAX_COUNT)]
 Version = Annotated[int, Meta(ge=0, lt=1 << 62)]
 
 Maxl = Annotated[int, Meta(ge=0, le=KEY_BITS)] | None

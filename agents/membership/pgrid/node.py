@@ -30,6 +30,7 @@ from agents.membership.pgrid.lookups import Lookups
 from agents.membership.pgrid.meetings import Meetings
 from agents.membership.pgrid.messages import (
     MAX_ENTRIES,
+    MAX_REFERENCES,
     AnswerDue,
     Ask,
     Declined,
@@ -119,12 +120,9 @@ class PGridNode(Overlay):
     def search_peers(
         self, topic: str, count: int, found: Callable[[int, Sequence[PeerId]], None]
     ) -> None:
-        """How many are registered, and a uniform sample of them (CAMCAST 5.2.3)."""
+        """How many are registered, and a uniform sample of them (CAMCAST 5.2.3; with a few, what
+        5.2.2 has `getContact` for)."""
         self.lookups.search_peers(topic, count, found)
-
-    def contact(self, topic: str, found: Callable[[PeerId | None], None]) -> None:
-        """One of those registered, if there is any (CAMCAST 5.2.2, `getContact`)."""
-        self.search_peers(topic, 1, lambda _, peers: found(peers[0] if peers else None))
 
     # Life
 
@@ -138,6 +136,8 @@ class PGridNode(Overlay):
             self.settled = True
 
     def stop(self) -> None:
+        # The registrations that it holds are with others of its path, too, or are made anew with those
+        # who take its place, as after a crash.
         self.requests.clear()
 
     def on_timer(self, timer: OverlayTimer) -> None:
@@ -400,7 +400,8 @@ class PGridNode(Overlay):
             if not self.settled:
                 peers += self._contacts()
         others = tuple(dict.fromkeys(p for p in peers if p not in (sender, avoid)))
-        self.port.send(sender, Directions(message.serial, packed(trie.path), responsible, others))
+        few = others[:MAX_REFERENCES]
+        self.port.send(sender, Directions(message.serial, packed(trie.path), responsible, few))
 
     # Registrations
 
