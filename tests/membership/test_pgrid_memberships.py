@@ -533,6 +533,32 @@ def test_who_joins_when_the_only_other_has_just_crashed_can_publish_all_the_same
     assert deliveries.by_community["."] == set(run.members["."])
 
 
+CHECKS_EVERY_S = 10 * 79 / 5
+"""How often a process of 79 looks after its super-topic table: maintain_every_s N / g, by default."""
+
+
+@pytest.mark.parametrize(
+    ("membership", "patience_s"),
+    [("scamp", 3 * CHECKS_EVERY_S), ("scamp+pgrid", 3 * CHECKS_EVERY_S), ("pgrid", 2 * 10)],
+)
+def test_by_default_too_who_knows_only_dead_above_it_comes_to_know_a_living_one(
+    membership: str, patience_s: float
+) -> None:
+    run = scenario(membership, HIERARCHY, 1, c=0, a=2, z=4)
+    world = run.world
+    run.run()
+    process = run.members[".d.g"][1]
+    dead = set(camcast(world, process).views()[".d.g", "super .d"])
+    assert len(dead) == 4
+
+    for peer in dead:
+        world.crash(peer)
+    world.run(world.now + ns(patience_s))
+
+    known = set(camcast(world, process).views()[".d.g", "super .d"])
+    assert known - dead
+
+
 @pytest.mark.parametrize("membership", ["scamp", "scamp+pgrid", "pgrid"])
 def test_without_upkeep_super_topic_tables_stay_as_they_are(membership: str) -> None:
     run = scenario(membership, {".": 16, ".d": 20}, 1, z=3, maintain_every_s=0)
