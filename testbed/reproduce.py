@@ -2,7 +2,7 @@
 
     items ─► their experiments, each once ─► run folders ─► one analysis ─► claims, report.html
 
-<out>/<experiment>-<time>/   run folders, re-used if they are of the same experiment and versions
+<out>/<experiment>-<time>/   run folders, used again if they are of the same experiment and code
 <out>/report.html, figures/  of the last time
 <out>/state.json             what came out for each item when it was last judged
 """
@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from agents.core.errors import LocalError
 from analysis.papers.items import Claim, Item, Verdict
 from testbed.lan.state import require_root
 from testbed.model import ExperimentFile, find_experiment, load_experiment
-from testbed.runs import fingerprint, read_manifest, versions
+from testbed.runs import CODE, code_digest, fingerprint, read_manifest, versions
 from testbed.sim.batch import simulate
 
 EXPERIMENTS = Path(__file__).resolve().parent.parent / "experiments"
@@ -53,14 +53,18 @@ class Last:
 
     holds: int
     differs: int
-    unclear: int
     not_measured: int
-    repetitions: int | None
+    unclear: int = 0
+    repetitions: int | None = None
     """If they were given, and not the experiments' own."""
-    seed: int | None
+    seed: int | None = None
     """Likewise."""
-    code: str
-    """What had run it, as a digest."""
+    code: str = ""
+    """What had run and judged it, as a digest."""
+
+
+def judging_code() -> str:
+    return code_digest(*CODE, "analysis", "experiments")
 
 
 def reproduce(
@@ -96,7 +100,7 @@ def reproduce(
 
 
 def finished_run(out: Path, file: ExperimentFile) -> Path | None:
-    """The latest whole run of this very experiment by these very versions, if there is one."""
+    """The latest whole run of this very experiment by this very code, if there is one."""
     wanted = {"status": "done", "fingerprint": fingerprint(file)}
     found = []
     for path in out.glob(f"{file.name}-*"):
@@ -120,10 +124,14 @@ def _that_matter(versions: Mapping[str, str]) -> dict[str, str]:
 def last_verdicts(out: Path) -> dict[str, Last]:
     """By item's id; nothing of what cannot be read."""
     try:
-        items = json.loads((out / STATE).read_text())["items"]
-        return {str(id): Last(**found) for id, found in items.items()}
+        items = json.loads((out / STATE).read_text())["items"].items()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}
+    last = {}
+    for id, found in items:
+        with suppress(TypeError):
+            last[str(id)] = Last(**found)
+    return last
 
 
 def _experiments(
@@ -174,7 +182,7 @@ def _remember(
             not_measured=count(id, "not measured"),
             repetitions=repetitions,
             seed=seed,
-            code=versions()["code"],
+            code=judging_code(),
         )
         for id in claims
     }

@@ -23,9 +23,11 @@ from typing import Any
 from agents.core.errors import LocalError
 from testbed.model.files import ExperimentFile
 
-PACKAGES = ("testbed", "msgspec", "pydantic", "pyyaml")
-CODE = ("agents", "testbed")
-"""The packages that have to do with what a journal says; the analysis only reads it."""
+PACKAGES = ("testbed", "msgspec", "pydantic", "pyyaml", "mininet", "pyroute2", "docker")
+CODE = ("agents", "testbed", "images")
+"""What has to do with what a journal says; the analysis only reads it, and experiments and topologies
+are in an experiment's fingerprint."""
+SOURCES = (".py", ".sh", ".yaml", "")
 COMMIT_FILE = ".commit"
 """Beside our packages, where they were sent to another machine: the commit that they are of."""
 
@@ -96,7 +98,7 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "code": _code()}
+    found = {"python": platform.python_version(), "code": code_digest(*CODE)}
     for package in PACKAGES:
         try:
             found[package] = version(package)
@@ -116,12 +118,12 @@ def machine() -> dict[str, Any]:
 
 
 @cache
-def _code() -> str:
-    """A digest of the code that runs experiments: it changes with every edit, committed or not, and
-    with nothing else."""
+def code_digest(*folders: str) -> str:
+    """Of what lies in these of our folders: it changes with every edit, committed or not."""
     here = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for path in sorted(path for package in CODE for path in (here / package).rglob("*.py")):
+    files = (path for folder in folders for path in (here / folder).rglob("*"))
+    for path in sorted(path for path in files if path.suffix in SOURCES and path.is_file()):
         digest.update(f"{path.relative_to(here)} {path.stat().st_size}\n".encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]

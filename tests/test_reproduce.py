@@ -12,8 +12,16 @@ from agents.core.errors import LocalError
 from analysis.papers.items import Claim
 from analysis.papers.registry import find
 from testbed.model import ExperimentFile, load_experiment
-from testbed.reproduce import Advance, Last, _remember, finished_run, last_verdicts, reproduce
-from testbed.runs import read_manifest, versions
+from testbed.reproduce import (
+    Advance,
+    Last,
+    _remember,
+    finished_run,
+    judging_code,
+    last_verdicts,
+    reproduce,
+)
+from testbed.runs import read_manifest
 from testbed.sim.batch import simulate
 
 SMALL = """\
@@ -180,10 +188,10 @@ def claim(verdict: str) -> Claim:
 def test_verdicts_are_remembered_beside_those_of_other_items(tmp_path: Path) -> None:
     _remember(tmp_path, {"one": [claim("holds"), claim("differs")], "two": [claim("holds")]}, None)
     _remember(tmp_path, {"two": [claim("not measured"), claim("unclear")]}, 5, 7)
-    code = versions()["code"]
+    code = judging_code()
     assert last_verdicts(tmp_path) == {
-        "one": Last(1, 1, 0, 0, None, None, code),
-        "two": Last(0, 0, 1, 1, 5, 7, code),
+        "one": Last(holds=1, differs=1, not_measured=0, code=code),
+        "two": Last(0, 0, not_measured=1, unclear=1, repetitions=5, seed=7, code=code),
     }
     assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
 
@@ -194,3 +202,10 @@ def test_verdicts_are_remembered_beside_those_of_other_items(tmp_path: Path) -> 
 def test_a_state_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
     (tmp_path / "state.json").write_text(text)
     assert last_verdicts(tmp_path) == {}
+
+
+def test_what_cannot_be_read_of_one_item_costs_no_other(tmp_path: Path) -> None:
+    old = {"holds": 6, "differs": 0, "not_measured": 3, "repetitions": None}
+    state = {"items": {"old": old, "strange": {"a": 1}}}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    assert last_verdicts(tmp_path) == {"old": Last(6, 0, 3)}

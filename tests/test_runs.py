@@ -160,7 +160,7 @@ def versions_of(packages: Path) -> dict[str, str]:
 
 
 def copied(to: Path) -> Path:
-    for package in ("agents", "analysis", "testbed"):
+    for package in ("agents", "analysis", "testbed", "images"):
         shutil.copytree(REPOSITORY / package, to / package)
     return to
 

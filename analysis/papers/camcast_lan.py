@@ -21,9 +21,11 @@ from analysis.papers.claims import (
     decimal,
     difference,
     everything,
+    has_interval,
     percent,
     percent_interval,
     points,
+    points_interval,
 )
 from analysis.papers.items import Claim, Curve, Figure, Item, Measured, Series
 from analysis.theory import crashes, latency, upward
@@ -52,6 +54,8 @@ HIGH = 0.9
 PROPORTIONAL = 0.15
 """Ours: how far upward messages may be from N·psel·pa·z·psucc. At psel 0.1 the mean of 150 events has
 a standard error of 3 % from Π_g, and of 5 % from the smaller Π_d."""
+NOTABLE = 0.05
+"""Ours: what two curves must differ by for a figure to show it."""
 COMPARED = tuple(psel for psel in PSELS if psel < 0.5)
 """6.2.2: where V1 and V2 "perform differently"."""
 SECONDS = 1500
@@ -236,10 +240,10 @@ def _more_structure_is_no_worse(runs: Runs, place: Place, metric: str, words: st
         text,
         "V3 ≥ V2 ≥ V1",
         by_name(VERSIONS, [percent(value.mean) for value in values]),
-        False if worse else True if differing else None,
+        None if not all(map(has_interval, values)) or not differing else not worse,
         rule="on average over psel below 0.5, one at least is above a less structured one by more "
         "than their intervals, and none below",
-        note=f"beyond chance: {', '.join(order) or 'none'}",
+        note=f"beyond chance: {', '.join(order) or 'none'}" if has_interval(values[0]) else "",
         if_not=WHY_IN_ANOTHER_ORDER.get(
             metric,
             "contacts are drawn uniformly with all three here; what the paper's gateways gave out it "
@@ -280,16 +284,26 @@ def _unstructured_ones_differ(runs: Runs, place: Place) -> Claim:
     if values is None:
         return runs.claims.not_measured(text, "differently")
     one, other = values[:2]
+    gap = difference(other, one)
     return runs.claims.sentence(
         text,
         "differently",
         by_name(VERSIONS[:2], [percent(one.mean), percent(other.mean)]),
-        True if apart(one, other) else None,
-        rule="on average over psel below 0.5, by more than their intervals",
-        note=f"difference {points(difference(other, one).mean)}",
+        _is_notable(gap),
+        rule="on average over psel below 0.5, by more than chance; not if by less than 5 points",
+        interval=points_interval(gap),
+        note=f"difference {points(gap.mean)}",
         if_not="V1's gateways give out any member as V2's overlay does; giving out themselves alone, "
         "they would keep the reception of the other communities from ever reaching 100 %",
     )
+
+
+def _is_notable(gap: Estimate) -> bool | None:
+    if gap.low is None or gap.high is None:
+        return None
+    if gap.low > 0 or gap.high < 0:
+        return True
+    return False if gap.low > -NOTABLE and gap.high < NOTABLE else None
 
 
 def _very_high_from(runs: Runs, place: Place) -> Claim:
@@ -397,7 +411,7 @@ def _in_proportion(runs: Runs, place: Place) -> list[Claim]:
 def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
     """Ours: what the LAN measures and what the simulator says are one thing."""
     text = f"LAN and simulator agree on {words} in {place.name} (ours)"
-    compared, worst = 0, 0.0
+    compared, worst, with_intervals = 0, 0.0, True
     off: list[str] = []
     for version in VERSIONS:
         for psel in PSELS:
@@ -405,6 +419,7 @@ def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
             simulated = runs.simulated.at(place.community, metric, membership=version, psel=psel)
             if lan is not None and simulated is not None:
                 compared += 1
+                with_intervals = with_intervals and has_interval(lan) and has_interval(simulated)
                 if apart(lan, simulated):
                     off.append(f"{version} at {psel:g}")
                 worst = max(worst, abs(difference(lan, simulated).mean))
@@ -415,7 +430,7 @@ def _engines_agree(runs: Runs, place: Place, metric: str, words: str) -> Claim:
         text,
         "agree",
         f"{compared - len(off)} of {compared} points",
-        len(off) <= compared * 0.1,
+        len(off) <= compared * 0.1 if with_intervals else None,
         rule="the 95 % intervals have something in common, at nine points of ten",
         note=f"largest difference {points(worst) if shares else decimal(worst)}"
         + (f"; apart: {', '.join(off)}" if off else ""),

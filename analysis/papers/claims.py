@@ -151,6 +151,11 @@ def average(values: Sequence[Estimate]) -> Estimate | None:
     return Estimate(n, mean, mean - half, mean + half)
 
 
+def has_interval(value: Estimate) -> bool:
+    """One repetition alone has none, and tells nothing of chance."""
+    return value.low is not None and value.high is not None
+
+
 def apart(one: Estimate, other: Estimate) -> bool:
     """Whether the intervals have nothing in common; without intervals, whether the means differ."""
     if one.low is None or one.high is None or other.low is None or other.high is None:

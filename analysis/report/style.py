@@ -34,6 +34,7 @@ a { color: var(--link); }
 }
 .verdict { font-weight: 600; white-space: nowrap; }
 .holds { color: var(--good); }
+h2.paper { font-size: 1.6rem; margin-top: 4rem; }
 .differs { color: var(--bad); }
 .unclear { color: var(--quiet); }
 .not-measured { color: var(--quiet); }

@@ -14,9 +14,8 @@ from rich.text import Text
 from analysis.papers.items import Claim, Item
 from analysis.papers.registry import find
 from testbed.cli.progress import bars
-from testbed.reproduce import Last, Reproduced, last_verdicts
+from testbed.reproduce import Last, Reproduced, judging_code, last_verdicts
 from testbed.reproduce import reproduce as do
-from testbed.runs import versions
 
 NARROWEST, WIDEST = 80, 100
 """Of the table of claims, whose sentences are wrapped to fit."""
@@ -97,7 +96,7 @@ def _verdict_in_words(last: Last | None) -> str:
         remarks.append(f"{last.repetitions} repetition{'s' if last.repetitions != 1 else ''}")
     if last.seed is not None:
         remarks.append(f"seed {last.seed}")
-    if last.code != versions()["code"]:
+    if last.code != judging_code():
         remarks.append("other code")
     return f"{verdict} ({', '.join(remarks)})" if remarks else verdict
 
@@ -109,12 +108,13 @@ def _print_claims(items: Sequence[Item], claims: Sequence[Claim]) -> None:
     for item in items:
         rows = [_row(claim) for claim in claims if claim.item == item.id]
         console.print(Text(f"{item.id}: {item.title}", style="bold"), _rows(rows), sep="\n")
-    differing = [claim for claim in claims if claim.verdict == "differs"]
-    if differing:
+    to_explain = [claim for claim in claims if claim.verdict in ("differs", "unclear")]
+    if to_explain:
         print()
-    for claim in differing:
+    for claim in to_explain:
         why = f" {_first_capital(claim.note)}." if claim.note else ""
-        console.print(Text(f"{claim.item} differs: {claim.text}.{why}"))
+        said = "differs" if claim.verdict == "differs" else "is unclear"
+        console.print(Text(f"{claim.item} {said}: {claim.text}.{why}"))
 
 
 def _rows(rows: Sequence[Sequence[Text]]) -> Table:

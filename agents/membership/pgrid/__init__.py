@@ -3,12 +3,14 @@
 "P-Grid: A Self-Organizing Access Structure for P2P Information Systems" (Aberer). A process is
 registered under the hash of its topic with whoever is responsible for that key. Its topic table is
 a uniform sample of those registered, as large as the layer above wants it for so many, drawn anew
-at every refresh; so are the processes of other topics that it is asked to look up.
+at every refresh; so are the processes of other topics that it is asked to look up. Where fewer are
+listed than at the refresh before, the earlier ones fill the table up once more: whoever left is known
+for a refresh longer, and nobody is alone because a holder has only begun to hear of the living.
 
-State: the table with the last listing, and for whom of other topics it was asked; and, once for each peer (`node`), its
-path with references for each level (`trie`), the registrations that it holds (`registrations`),
-its own (`lookups`), meetings to come (`meetings`), and questions that wait for answers (`requests`,
-`search`).
+State: the table with the last listing, and for whom of other topics it was asked; and, once for each
+peer (`node`), its path with references for each level (`trie`), the registrations that it holds
+(`registrations`), its own (`lookups`), meetings to come (`meetings`), and questions that wait for
+answers (`requests`, `search`).
 
 Messages, all of the overlay. `Ask` who is responsible for a key, answered by `Directions`. `Meet`,
 answered by `Met` or `Declined`. `Register` and `Find`, answered by `Listing` or `Declined`;

@@ -90,6 +90,10 @@ def test_what_chance_may_have_done_is_unclear() -> None:
     assert judged(under_churn(EITHER, UP), "cam-churn") == ["unclear", "holds"]
 
 
+def test_one_repetition_of_three_memberships_tells_nothing_of_chance() -> None:
+    assert judged(under_churn((0.1,), (0.1,)), "cam-churn") == ["unclear", "unclear"]
+
+
 def test_one_membership_is_not_all_of_them() -> None:
     only_v1 = built(
         (
