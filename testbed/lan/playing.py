@@ -61,12 +61,15 @@ class Player:
         return max((time for time, _ in self.timeline()), default=0) + 2 * NS_PER_S
 
     def timeline(self) -> list[tuple[int, Action]]:
+        """Until the end that the experiment names; who would come back behind it stays down."""
         found: list[tuple[int, Action]] = [
             (time, partial(self._do, step)) for time, step in self.schedule.steps
         ]
         for line in self.cluster.experiment.workload:
             publish = partial(self._publish, line)
             found += [(line.at + number * line.every, publish) for number in range(line.count)]
+        end = self.cluster.experiment.duration
+        found = [entry for entry in found if end is None or entry[0] <= end]
         found.sort(key=lambda entry: entry[0])
         return found
 
