@@ -76,7 +76,7 @@ def claims(found: Sequence[Claim]) -> Markup:
         (_with_rule(c), verdict(c.verdict), c.printed, c.measured, c.interval, c.deviation, c.note)
         for c in found
     ]
-    return table("What the paper says, and what was measured", columns, rows)
+    return table("What is claimed, and what was measured", columns, rows)
 
 
 def _with_rule(claim: Claim) -> Markup:
