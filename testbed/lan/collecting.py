@@ -73,7 +73,7 @@ def cut(records: Sequence[Record], begin: int, end: int) -> list[Record]:
     fates = fates_of(records)
     out = {id(fate.send) for fate in fates if not begin <= fate.send.time <= end}
     out |= {id(fate.arrival) for fate in fates if id(fate.send) in out and fate.arrival is not None}
-    out |= _strays(records, fates, begin)
+    out |= _strays(records, fates, begin, end)
     uncounted: Counter[tuple[PeerId, PeerId]] = Counter()
     for fate in fates:
         if fate.arrival is None and fate.send.time <= end:
@@ -168,13 +168,16 @@ def _unreceived(records: Iterable[Record]) -> list[Record]:
     return [fate.send for fate in fates_of(records) if fate.arrival is None]
 
 
-def _strays(records: Iterable[Record], fates: Iterable[Fate], begin: int) -> set[int]:
-    """Arrivals of copies whose sending is in the journal before this one."""
+def _strays(records: Iterable[Record], fates: Iterable[Fate], begin: int, end: int) -> set[int]:
+    """Arrivals of copies whose sending is in the journal before this one, or in the one after it: agents
+    turn to the next one by one."""
     known = {id(fate.arrival) for fate in fates}
     return {
         id(record)
         for record in records
-        if _is_arrival(record) and record.time < begin + GRACE_NS and id(record) not in known
+        if _is_arrival(record)
+        and not begin + GRACE_NS <= record.time <= end
+        and id(record) not in known
     }
 
 

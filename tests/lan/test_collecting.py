@@ -169,6 +169,16 @@ def test_only_copies_of_the_time_in_which_drops_were_counted_stay() -> None:
     assert kept == [*joined(0, 1), *within]
 
 
+def test_a_copy_of_one_who_has_turned_to_the_next_journal_is_none_of_this_one() -> None:
+    from_the_next = receive(3.25, 1, 0)
+    within = [send(2, 0, 1), receive(2.1, 1, 0)]
+
+    assert cut([*joined(0, 1), *within, from_the_next], SECOND, 3 * SECOND) == [
+        *joined(0, 1),
+        *within,
+    ]
+
+
 def test_what_was_dropped_while_the_counts_were_read_is_taken_off() -> None:
     counted = record(4, "drop", 1, peer=0, cause="loss", copies=3)
     lost, lost_late = send(2, 0, 1), [send(3.1, 0, 1), send(3.2, 0, 1)]
